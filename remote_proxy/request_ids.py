@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from wire import messages as m
 from wire.errors import PeerError
+from wire.frames import MAX_COMPONENT
 from wire.session import Session
 
 
@@ -27,10 +28,11 @@ class RequestIds:
         known = self._last + 1 if component % 2 else self._session.next_component
         again = resume is not None and (resume.level != "" or resume.anew)
         stopped = again and component < known
+        fits = 0 < component <= MAX_COMPONENT  # else no frame could carry its bytes
         if stopped or (promise and component % 2 == 0 and component < first):
-            if not busy:
+            if fits and not busy:
                 return
-        elif component > self._last and component % 2 and not promise:
+        elif fits and component > self._last and component % 2 and not promise:
             self._last = component
             return
         raise PeerError(f"component {component} is not a new one of the local side")

@@ -20,6 +20,7 @@ from wire import abilities
 from wire import messages as m
 from wire.errors import LocalError, NoCommonVersion, PeerError
 from wire.fields import Headers
+from wire.frames import MAX_COMPONENT
 from wire.packing import packed, unpacked
 
 MAX_HEADER_BYTES: Final = 128 * 1024
@@ -72,7 +73,7 @@ TRANSITIONS: Final[dict[tuple[SessionState, SessionStep], SessionState]] = {
 """Any other step is a protocol error of whoever caused it."""
 
 _BOTH: Final = (m.Hello, m.Credit, m.Reset, m.Ping, m.Pong, m.Goodbye)
-_FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
+FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     Side.LOCAL: (
         *_BOTH, m.Request, m.Cancel, m.CloseDocument, m.SetScheduler, m.SetWeight, m.SetQuantum,
         m.SetPlan, m.Fetch, m.Raise, m.Hold, m.Growing, m.LookAtTree, m.Reserve,
@@ -147,7 +148,7 @@ class Session:
 
     def enqueue(self, message: m.Message, headers: Iterable[tuple[str, str]] | None = None) -> None:
         """Queue a message; `headers` go into its header block when it is sent."""
-        if not isinstance(message, _FROM[self.side]):
+        if not isinstance(message, FROM[self.side]):
             raise LocalError(f"{type(message).__name__} is not for the {self.side.value} side")
         if self.state in (SessionState.CLOSING, SessionState.CLOSED):
             return
@@ -178,7 +179,7 @@ class Session:
         if isinstance(message, m.Packed):
             message = unpacked(message)
         name = type(message).__name__
-        if not isinstance(message, _FROM[self._peer_side]):
+        if not isinstance(message, FROM[self._peer_side]):
             raise PeerError(f"{name} from the {self._peer_side.value} side")
         if isinstance(message, m.Hello):
             self._hello(message)
@@ -205,7 +206,7 @@ class Session:
             raise PeerError("a Hello of no protocol version")
         if not common:
             raise NoCommonVersion(ours=self._versions, theirs=message.versions)
-        if message.first_promise < 2 or message.first_promise % 2:
+        if not 2 <= message.first_promise <= MAX_COMPONENT or message.first_promise % 2:
             raise PeerError(f"promises can't begin at {message.first_promise}")
         if self.side is Side.REMOTE:
             self._next_component = max(self._next_component, message.first_promise)

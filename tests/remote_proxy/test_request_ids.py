@@ -8,6 +8,7 @@ from remote_proxy.request_ids import RequestIds
 from wire import messages as m
 from wire.continuation import Continuation
 from wire.errors import PeerError
+from wire.frames import MAX_COMPONENT
 from wire.session import Session, Side
 from wire.skeleton import Kind, Part, Use
 
@@ -37,6 +38,14 @@ def test_new_ids_are_odd_and_count_upwards() -> None:
     for component in (9, 5, 2, 0, -1):
         with pytest.raises(PeerError, match="not a new one"):
             found.check(request(component), busy=False)
+
+
+def test_an_id_that_no_frame_can_carry_is_none() -> None:
+    for component in (-1, MAX_COMPONENT + 2, 2**31 - 1, 2**62):
+        for going_on in ({}, {"level": "original"}, {"part": True, "level": "low"}):
+            with pytest.raises(PeerError, match="not a new one"):
+                ids().check(request(component, **going_on), busy=False)
+    ids().check(request(MAX_COMPONENT), busy=False)
 
 
 def test_an_old_promise_keeps_its_id_while_nothing_of_it_is_under_way() -> None:
