@@ -6,7 +6,7 @@ the promise, told that nothing has changed, or left to be asked for anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,10 +100,8 @@ class PromiseKeeper:
         for component in components:
             self._components[component.id] = component
             promised = Promised(component.id, component.document, component.url, headers, now)
-            for gone in self._table.add(promised):
-                self._components.pop(gone.component, None)
-        for old in self._table.expire(now):
-            self._components.pop(old.component, None)
+            self._forget(self._table.add(promised))
+        self._forget(self._table.expire(now))
 
     async def find(
         self, request: Request, initiators: Callable[[], Initiators], *, now: float
@@ -125,7 +123,9 @@ class PromiseKeeper:
     async def _answer(
         self, request: Request, promised: Promised, whose: Whose, now: float
     ) -> KeptPromise | None:
-        component = self._components[promised.component]
+        component = self._components.get(promised.component)
+        if component is None:
+            return None  # it went while another was waited for
         if whose is not Whose.OWN and component.use is Use.DOCUMENT:
             return None  # a page of a frame is known by the page around it
         if component.spared and request.original:
@@ -143,7 +143,7 @@ class PromiseKeeper:
             except ComponentFailed as failure:
                 if failure.status == 403:  # forbidden here or there: asking anew changes nothing
                     return KeptPromise(component, whose)
-                self._table.fail(promised)
+                self._forget(self._table.fail(promised))
                 return None
             promised.head = ResponseHead(head.status, head.headers, now)
             verdict = self._judge(promised, request, whose, now)
@@ -181,9 +181,14 @@ class PromiseKeeper:
 
     def close_document(self, document: int) -> None:
         """Its promises go with it."""
-        for gone in self._table.close_document(document):
-            self._components.pop(gone.component, None)
-            self._withheld.pop(gone.component, None)
+        gone = self._table.close_document(document)
+        self._forget(gone)
+        for one in gone:
+            self._withheld.pop(one.component, None)
+
+    def _forget(self, gone: Iterable[Promised]) -> None:
+        for one in gone:
+            self._components.pop(one.component, None)
 
     def statistics(self) -> PromiseStatistics:
         """Counts since the session began."""

@@ -297,10 +297,11 @@ class PromiseTable:
         self._answers += 1
         promised.uses += 1
 
-    def fail(self, promised: Promised) -> None:
-        """It will not be kept: the remote gave it up."""
-        if (promised.document, promised.url.partition("#")[0]) in self._open:
-            self._drop(promised)
+    def fail(self, promised: Promised) -> list[Promised]:
+        """It will not be kept: the remote gave it up. What goes: that, unless it had gone before,
+        and another may be in its place."""
+        key = (promised.document, promised.url.partition("#")[0])
+        return [self._drop(promised)] if self._open.get(key) is promised else []
 
     def close_document(self, document: int) -> list[Promised]:
         """The document is gone, and its promises with it."""

@@ -239,7 +239,9 @@ class Origin:
                     trace_request_ctx=clock,
                 )
         if asking.turn is not None:
-            asking.turn.answered(stays=response.content_type in _STREAMS)
+            # aiohttp's own reading of the field raises what Python's email package does.
+            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            asking.turn.answered(stays=kind in _STREAMS)
         return self._response(forwarded, response, url.raw_host or "", beside.trailers)
 
     def _response(

@@ -14,7 +14,7 @@ from local_proxy.promises import origin_bytes
 from local_proxy.promises.initiators import Initiators
 from local_proxy.promises.keeper import WITHHELD, KeptPromise, PromiseKeeper, wants_picture
 from local_proxy.promises.origin_bytes import has, response, whole
-from local_proxy.promises.rules import Whose
+from local_proxy.promises.rules import LIFETIME, Whose
 from tests.local_proxy.ends import DATA, IMAGE, JPEG, LEVELS, URL, text_of
 from wire.fields import Headers, header
 from wire.skeleton import Kind, Level, Use
@@ -179,6 +179,37 @@ def test_promises_go_with_their_document() -> None:
         assert await kept.find() is None
         kept.later[0][1]()
         assert kept.unwanted == []
+
+    run(main())
+
+
+def test_a_promise_whose_page_closes_while_another_is_waited_for_answers_nobody() -> None:
+    async def main() -> None:
+        kept = Kept()
+        own = kept.promise(headed=False)
+        theirs = Component(4, 3, URL, Kind.IMAGE, Use.ELEMENT, promised=True)
+        kept.keeper.promised([theirs], SENT, now=0.0)
+        finding = asyncio.ensure_future(kept.find(who=Initiators(own=1, peers=frozenset({3}))))
+        await asyncio.sleep(1.0)
+        kept.keeper.close_document(3)
+        own.head = OriginHead(500, [], None)
+        own.notify()
+        assert await finding is None
+
+    run(main())
+
+
+def test_a_promise_that_fails_after_another_took_its_place_leaves_that_one() -> None:
+    async def main() -> None:
+        kept = Kept()
+        first = kept.promise(headed=False)
+        finding = asyncio.ensure_future(kept.find())
+        await asyncio.sleep(1.0)
+        kept.keeper.promised([], SENT, now=LIFETIME + 1.0)  # it has waited too long
+        second = kept.promise(number=4)
+        first.fail(ComponentFailed(502, "no"))
+        assert await finding is None
+        assert await kept.find() == KeptPromise(second, Whose.OWN)
 
     run(main())
 

@@ -49,6 +49,14 @@ def test_head_and_body_come_as_they_were_sent() -> None:
     assert body == b"hello"
 
 
+@pytest.mark.parametrize("kind", ["text/html; a*=idna''%ff", "a*=undefined''b", "", ";", "\xff"])
+def test_a_type_that_is_none_is_passed_on(kind: str) -> None:
+    field = f"content-type: {kind}\r\ncontent-length: 2\r\n\r\nok".encode("latin-1")
+    response, got = outcome(saying(b"HTTP/1.1 200 OK\r\n" + field))
+    assert response.headers[0] == ("content-type", kind)
+    assert got == b"ok"
+
+
 def test_redirects_are_answers() -> None:
     response, _ = outcome(
         saying(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
