@@ -10,8 +10,10 @@ from urllib.parse import unquote, urlsplit
 from office.outline import DocumentKind
 from wire.fields import Headers, header
 
-MAX_NAME: Final = 200
-"""Bytes of UTF-8; file systems take 255."""
+MAX_NAME: Final = 120
+"""Characters."""
+MAX_BYTES: Final = 200
+"""The same in UTF-8; file systems take 255."""
 _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\ud800-\udfff]+')
 _FAMILIES: Final = {
     DocumentKind.PPTX: (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"),
@@ -49,4 +51,4 @@ def _said(headers: Headers) -> str:
 
 def _short(name: str) -> str:
     """Its end: the suffix counts."""
-    return name.encode()[-MAX_NAME:].decode(errors="ignore")
+    return name[-MAX_NAME:].encode()[-MAX_BYTES:].decode(errors="ignore")

@@ -6,9 +6,9 @@ at the size that it is shown at, to an SSIM that is found by measuring, and ends
 never sent. The page's "load the original" of one picture asks for it apart. Letters come in the
 system's own fonts.
 
-A plan goes up the link whole, a hundred bytes for a document, ahead of the page that it is for. So
-it names those that were opened or in front last, and one that has not been for long only once it is
-in front again.
+A plan has room for so many rules (policies/host/checks.py), and the default policy's is shared with
+others. So it names the documents that were opened or in front last; one that has not been for long
+is named again once it is in front.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from policies.api import (
 )
 from policies.api.plan import StopLevel
 
-MOST: Final = 32
-"""Documents that a plan names."""
+MOST: Final = 100
+"""Documents that a plan names, with two rules each."""
 
 
 class SaveData:

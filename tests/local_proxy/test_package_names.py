@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.documents.file_names import MAX_NAME, file_name
+from local_proxy.documents.file_names import MAX_BYTES, MAX_NAME, file_name
 from office.outline import DocumentKind
 
 PPTX = DocumentKind.PPTX
@@ -43,11 +43,17 @@ def test_names(url: str, disposition: str, kind: DocumentKind | None, name: str)
     assert file_name(url, headers, kind) == name
 
 
+def test_long_names_keep_their_suffix() -> None:
+    name = file_name(f"http://a.test/{'x' * 500}.pptx", [], PPTX)
+    assert name.endswith(".pptx")
+    assert len(name) <= MAX_NAME
+
+
 @pytest.mark.parametrize("letter", ["x", "%C3%A4", "%E5%A4%A9", "%F0%9F%9A%A2"])
 def test_a_long_name_keeps_its_suffix_and_fits_a_file_system(tmp_path: Path, letter: str) -> None:
     name = file_name(f"http://a.test/{letter * 500}.pptx", [], PPTX)
     assert name.endswith(f"{unquote(letter) * 40}.pptx")
-    assert len(name.encode()) <= MAX_NAME
+    assert len(name.encode()) <= MAX_BYTES
     (tmp_path / name).touch()
 
 
