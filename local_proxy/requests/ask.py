@@ -37,7 +37,7 @@ MAX_FIELDS: Final = 1000
 (RFC 7541, 4.1; wire.session.MAX_HEADER_BYTES)."""
 REACTION: Final = 1.0
 """Seconds that a page waits for what policies have decided for it before it is asked for, at most:
-as long as a policy may take."""
+as long as a policy may take. Whoever asks meanwhile waits as well (LocalSession.undecided)."""
 TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
 
 
