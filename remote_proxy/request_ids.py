@@ -23,16 +23,16 @@ class RequestIds:
         that of a picture that was stopped at a level, or of a text that could not be read.
         `busy`: something of it is under way."""
         component, resume = message.component, message.resume
-        promise = resume is not None and resume.part is not None
+        promise = resume is not None and resume.part is not None and component % 2 == 0
         first = self._session.peer.first_promise if self._session.peer is not None else 0
         known = self._last + 1 if component % 2 else self._session.next_component
         again = resume is not None and (resume.level != "" or resume.anew)
         stopped = again and component < known
         fits = 0 < component <= MAX_COMPONENT  # else no frame could carry its bytes
-        if stopped or (promise and component % 2 == 0 and component < first):
+        if stopped or (promise and component < first):
             if fits and not busy:
                 return
-        elif fits and component > self._last and component % 2 and not promise:
+        elif fits and component > self._last and component % 2:
             self._last = component
             return
         raise PeerError(f"component {component} is not a new one of the local side")

@@ -59,6 +59,7 @@ ACCEPTS: Final = (
     abilities.RESERVES,
     abilities.GIVES_WAY,
     abilities.ASKED_FOR,
+    abilities.PLACED,
 )
 _log = structlog.get_logger("sluice.remote")
 
@@ -364,7 +365,8 @@ class RemoteSession:
             way = (self._link.statistics().min_delay or 0.0) / 2  # so long ago it was said
             self.obedience.timely.opened(component, self._loop.time() - way)
         self.texts.named(message.document, message.dictionaries)
-        self.start(Job.requested(message, headers, upload))
+        job = Job.requested(message, headers, upload)
+        self.start(self.promising.place(job) if self.accepts(abilities.PLACED) else job)
 
     def _on_credit(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Credit)

@@ -20,7 +20,7 @@ class Continuation(msgspec.Struct, frozen=True, array_like=True):
     known: bytes = b""
     """Of a document: CRC-32, 4 bytes each, of the URLs that were promised, not to be again."""
     part: Part | None = None
-    """Of a promise: what it was in its skeleton. It keeps its even id."""
+    """What it was in its skeleton. A promise keeps its even id."""
     accept: str = ""
     """Of a promise: the `Accept` with which its document was asked for."""
     held: Held | None = None

@@ -302,7 +302,8 @@ class Levels(Message, tag=33, frozen=True):
 
 
 class Skeleton(Message, tag=34, frozen=True):
-    """Components found in a document, in order. `promised` ones come without being asked."""
+    """Components found in a document, in order. `promised` ones come without being asked; others
+    were asked for before it was known what they are, and need no URL (PLACED)."""
 
     document: int
     parts: list[Part]

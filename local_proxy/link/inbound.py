@@ -103,6 +103,19 @@ class Arriving:
             )
             self.expect(Arrival(component, request))
 
+    def place(self, parts: Iterable[Part]) -> list[Component]:
+        """What these are in their documents, of what was asked for: those that are on their way."""
+        placed = []
+        for part in parts:
+            arrival = self._arrivals.get(part.component)
+            if arrival is None or arrival.component.promised or part.use is not Use.ELEMENT:
+                continue
+            component = arrival.component
+            component.kind, component.use = part.kind, part.use
+            component.order, component.width, component.height = part.order, part.width, part.height
+            placed.append(component)
+        return placed
+
     def cancel(
         self, component: Component, *, status: int = 499, reason: str = "nobody wanted this"
     ) -> None:

@@ -92,18 +92,20 @@ class RemoteWords:
 
     def _on_skeleton(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Skeleton)
-        if message.document in self._memory.closed:
+        if message.promised and message.document in self._memory.closed:
             for part in message.parts:  # it was under way when the document closed
                 self._session.say(m.Cancel(part.component))
             return
+        if not message.promised:
+            self._listener.placed(message.document, self._arrivals.place(message.parts))
+            return
         components = [promised(message.document, part) for part in message.parts]
-        if message.promised:
-            asked = self._memory.asked(message.document)
-            for component in components:
-                component.rationed = asked.treatment is m.Treatment.ADAPTED
-            self._arrivals.promise(components, headers, asked)
-            self._memory.promised(message.document, components)
-        self._listener.skeleton_grew(message.document, components, headers, message.promised)
+        asked = self._memory.asked(message.document)
+        for component in components:
+            component.rationed = asked.treatment is m.Treatment.ADAPTED
+        self._arrivals.promise(components, headers, asked)
+        self._memory.promised(message.document, components)
+        self._listener.skeleton_grew(message.document, components, headers, True)
 
     def _on_package(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Package)

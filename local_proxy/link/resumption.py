@@ -19,7 +19,7 @@ from wire.continuation import Continuation
 from wire.fields import header
 from wire.names import name_of
 from wire.origin_request import OriginRequest
-from wire.skeleton import LEVELS
+from wire.skeleton import LEVELS, Use
 
 CHANGED: Final = "the response has changed while the link was down"
 LOST: Final = "the link to the remote proxy was lost"
@@ -132,10 +132,12 @@ class Memory:
                 self.closed[arrival.component.document] = False
         return sorted(taken, key=lambda arrival: arrival.component.id)
 
-    def resume(self, arrival: Arrival) -> Continuation:
-        """What to say about a component that is here in part."""
+    def resume(self, arrival: Arrival, *, placed: bool = False) -> Continuation:
+        """What to say about a component that is here in part. `placed`: also where it stands in
+        its document, of what was asked for (wire.abilities.PLACED)."""
         component = arrival.component
         promised = component.promised
+        told = promised or (placed and component.use is Use.ELEMENT)
         own = component.id == component.document
         known: Iterable[bytes] = self._promised.get(component.id, ()) if own else ()
         return Continuation(
@@ -143,7 +145,7 @@ class Memory:
             digest=arrival.digest.digest() if component.received else b"",
             etag=_validator(component),
             known=b"".join(known),
-            part=component.part if promised else None,
+            part=component.part if told else None,
             accept=self._accepts.get(component.document, "") if promised else "",
             held=arrival.held,
             level=arrival.level or _told_level(component),

@@ -49,6 +49,7 @@ ACCEPTS: Final = (
     abilities.REFUSALS,
     abilities.TIMELY,
     abilities.RESERVES,
+    abilities.PLACED,
     abilities.PACED,
     abilities.APART,
 )
@@ -66,6 +67,9 @@ class LinkListener(Protocol):
     def skeleton_grew(
         self, document: int, components: list[Component], headers: Headers, promised: bool
     ) -> None: ...
+
+    def placed(self, document: int, components: list[Component]) -> None:
+        """It is known by now where in the document these stand that were asked for."""
 
     def progressed(self, component: Component, amount: int) -> None:
         """`amount` bytes of it came over the link; 0: its head, levels, end or failure."""
@@ -137,7 +141,7 @@ class LocalSession:
             say=self.say,
             progressed=listener.progressed,
             ended=self.uploads.drop,
-            ask=lambda arrival: self._ask(arrival, memory.resume(arrival)),
+            ask=self._ask_on,
             dictionaries=self._dictionaries,
         )
         self.words = RemoteWords(
@@ -245,7 +249,12 @@ class LocalSession:
         """Ask for the rest of what an earlier session was bringing. Before any other request."""
         for arrival in self._memory.take():
             self._arrivals.expect(arrival)
-            self._ask(arrival, self._memory.resume(arrival))
+            self._ask_on(arrival)
+
+    def _ask_on(self, arrival: Arrival) -> None:
+        """For the rest of what is here in part."""
+        placed = self.remote_accepts(abilities.PLACED)
+        self._ask(arrival, self._memory.resume(arrival, placed=placed))
 
     def upload(self, component: int, *, tunnel: bool = False) -> Outgoing:
         """The way up for a request's body, or the input of a tunnel in which two ends talk."""

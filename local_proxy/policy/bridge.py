@@ -151,6 +151,11 @@ class Bridge:
             self._promises.promised(components, headers, now=self._now())
         self._hear(e.SkeletonGrew(document, tuple(component.part for component in components)))
 
+    def placed(self, document: int, components: list[Component]) -> None:
+        """It is known by now what these are that were asked for."""
+        if components:
+            self._hear(e.SkeletonGrew(document, tuple(component.part for component in components)))
+
     def _wanted(self, component: Component) -> bool:
         """Whether its browser is likely to ask for it; what it has need not come."""
         document, url = component.document, component.url

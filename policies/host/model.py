@@ -9,7 +9,7 @@ Pure; knows events and views, not policies. Nothing from the peer makes it grow 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -238,6 +238,7 @@ class SessionModel:
             return False
         room = MAX_COMPONENTS - len(self._components)
         fresh = {part.component: part for part in parts if part.component not in self._components}
+        known = self._placed(part for part in parts if part.component not in fresh)
         for part in list(fresh.values())[:room]:
             self._components[part.component] = ComponentView(
                 id=part.component,
@@ -251,10 +252,27 @@ class SessionModel:
             )
         ids = {*found.components, *(id for id in fresh if id in self._components)}
         ordered = tuple(sorted(ids, key=lambda id: (self._components[id].order, id)))
-        if ordered != found.components:
+        if known or ordered != found.components:
             self._documents[document] = replace(found, components=ordered)
             self._told = None
-        return ordered != found.components
+        return known or ordered != found.components
+
+    def _placed(self, parts: Iterable[Part]) -> bool:
+        """It is known by now what these are that were asked for; whether that is news."""
+        news = False
+        for part in parts:
+            view = self._components[part.component]
+            told = replace(
+                view,
+                kind=part.kind,
+                use=part.use,
+                order=part.order,
+                width=part.width,
+                height=part.height,
+            )
+            self._components[part.component] = told
+            news = news or told != view
+        return news
 
     def _progressed(self, event: Progress) -> bool:
         old = self._components.get(event.component)

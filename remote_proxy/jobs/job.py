@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from remote_proxy.import_drivers.found import BrowserTraits
+from remote_proxy.import_drivers.found import BrowserTraits, Found
 from remote_proxy.origin.decoder import ACCEPT_ENCODING
 from remote_proxy.promises.prefetch import Prefetch
 from transcoders.text import PLAYLISTS
@@ -43,15 +43,19 @@ class Job:
     def requested(cls, message: m.Request, headers: Headers, upload: Incoming | None) -> Job:
         """The job that a Request asks for."""
         asked = OriginRequest.of(message, headers)
-        if message.resume is not None and message.resume.part is not None:
-            return cls._promised_before(message, asked, message.resume, message.resume.part)
+        part = message.resume.part if message.resume is not None else None
+        if message.resume is not None and part is not None and not message.component % 2:
+            return cls._promised_before(message, asked, message.resume, part)
         is_document = message.component == message.document
+        use = Use.DOCUMENT if is_document else Use.OTHER
         return cls(
             component=message.component,
             document=message.document,
             request=asked,
             kind=Kind.OTHER if message.document == m.BACKGROUND else None,  # never ahead of text
-            use=Use.DOCUMENT if is_document else Use.OTHER,
+            use=use if part is None else part.use,
+            width=part.width if part is not None else 0,
+            height=part.height if part is not None else 0,
             upload=upload,
             resume=message.resume,
         )
@@ -112,6 +116,10 @@ class Job:
             promised=True,
             withheld=withheld,
         )
+
+    def placed(self, found: Found) -> Job:
+        """The same, known for what its document shows it as."""
+        return replace(self, use=found.use, width=found.width, height=found.height)
 
     @property
     def part(self) -> Part:

@@ -116,6 +116,7 @@ class DocumentImport:
         self._document = document
         self._wanted = wanted
         self._rules = Prefetcher(document)
+        self._elements: dict[str, Found] = {}
         self._sheets: dict[str, Found] = {}
         self._sheet_policies: dict[str, str] = {}
         self._waiting: list[Found] = []
@@ -166,6 +167,10 @@ class DocumentImport:
         """Whether the document's markup or styles show the picture at this address."""
         return url in self._page.names.shown
 
+    def element(self, url: str) -> Found | None:
+        """The <img> that shows the picture at this address, and alone does."""
+        return self._elements.get(url)
+
     def _of_sheet(self, finds: list[Found]) -> None:
         """What sheets ask for waits until all policies of the page are known."""
         if self._page.scope.head_over:
@@ -204,6 +209,7 @@ class DocumentImport:
         if found.kind is Kind.IMAGE:
             if found.terms.applies:
                 self._page.names.show(found.url)
+                self._stands(found)
             return
         if found.use is Use.DOCUMENT:
             embedding = protections.embedding_of(found)
@@ -213,6 +219,13 @@ class DocumentImport:
         applies = found.kind is Kind.STYLE and found.terms.applies and not found.lazy
         if applies and not protections.forbid(found):
             self._sheets.setdefault(found.url, found)
+
+    def _stands(self, found: Found) -> None:
+        """Where nothing but an <img> shows it, it may be coarse there first and then replaced."""
+        if found.use is Use.ELEMENT:
+            self._elements[found.url] = found
+        else:
+            self._elements.pop(found.url, None)
 
 
 async def import_parts(importer: Importer, piece: bytes) -> None:

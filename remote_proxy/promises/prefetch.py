@@ -24,8 +24,6 @@ from wire.skeleton import Kind, Use
 
 MAX_PREFETCHES: Final = 256
 """Of one document."""
-MAX_LAZY: Final = 64
-"""Of these, finds that the browser may never ask for."""
 _MAX_REFERER: Final = 4096
 """Bytes; a longer referrer is cut to its origin (Referrer Policy, 8.3)."""
 _DEFAULT_POLICY: Final = "strict-origin-when-cross-origin"
@@ -41,7 +39,7 @@ class NotFetched(StrEnum):
 
     KNOWN = "already considered"
     LIMIT = "enough for this document"
-    LAZY = "perhaps later"
+    LAZY = "its browser may never ask for it"
     MEDIA = "sound and film come when played"
     SCHEME = "not seen by the local proxy, or mixed content"
     FORBIDDEN = "the page forbids it, or its browser would ask for it otherwise"
@@ -118,36 +116,17 @@ def plan(document: Document, found: Found) -> Prefetch | NotFetched:
 class Prefetcher:
     """The rules for one document, with its bounds; each URL is granted once."""
 
-    def __init__(
-        self, document: Document, *, limit: int = MAX_PREFETCHES, max_lazy: int = MAX_LAZY
-    ) -> None:
+    def __init__(self, document: Document, *, limit: int = MAX_PREFETCHES) -> None:
         self._document = document
         self._limit = limit
-        self._max_lazy = max_lazy
         self._granted: set[str] = set()
-        self._lazy: dict[str, Found] = {}
 
     def consider(self, found: Found) -> Prefetch | NotFetched:
-        """What to do about a find now. Lazy ones wait for `later`."""
+        """What to do about a find."""
         if found.url in self._granted:
             return NotFetched.KNOWN
         if found.lazy:
-            if len(self._lazy) < self._max_lazy:
-                self._lazy.setdefault(found.url, found)
             return NotFetched.LAZY
-        self._lazy.pop(found.url, None)
-        return self._grant(found)
-
-    def later(self) -> list[Prefetch]:
-        """The lazy finds, once all else is under way: pictures and icons only, in order.
-
-        What a style sheet of another medium or an unused font would cost is not worth it.
-        """
-        lazy, self._lazy = self._lazy, {}
-        made = (self._grant(found) for found in lazy.values() if found.kind is Kind.IMAGE)
-        return [one for one in made if isinstance(one, Prefetch)]
-
-    def _grant(self, found: Found) -> Prefetch | NotFetched:
         if len(self._granted) >= self._limit:
             return NotFetched.LIMIT
         made = plan(self._document, found)

@@ -24,7 +24,7 @@ from wire import messages as m
 from wire.fields import Headers, header
 from wire.names import known_names, name_of, names_in
 from wire.session import Session
-from wire.skeleton import Kind, Use
+from wire.skeleton import Kind, Part, Use
 
 MAX_SKELETON: Final = 32_768
 """Bytes of parts in one Skeleton message: half a frame, the shared headers have the rest."""
@@ -96,6 +96,20 @@ class Promising:
         has asked for it."""
         page = self._pages.get(document)
         return page is not None and any(imports.shows(url) for imports in page.imports)
+
+    def place(self, job: Job) -> Job:
+        """What was asked for, as what it is in its document: an <img> whose picture was not
+        promised, as of one that is `lazy`, may be coarse first like all others. The device is
+        told."""
+        page = self._pages.get(job.document)
+        if page is None or job.use is not Use.OTHER or not job.request.levels:
+            return job
+        for imports in page.imports:
+            if (found := imports.element(job.request.url)) is not None:
+                placed = job.placed(found)
+                self._session.enqueue(m.Skeleton(job.document, [_told(job, found)], False), [])
+                return placed
+        return job
 
     def _document(self, job: Job, response: OriginResponse, essence: str) -> Importer | None:
         embedding = self._embedding(job)
@@ -207,6 +221,12 @@ class Promising:
         if self._plan.decide(0, page.document, found.kind, found.use).fetch != "push":
             return False
         return self._may(prefetch.url)
+
+
+def _told(job: Job, found: Found) -> Part:
+    """What is said of a component that its device has asked for itself."""
+    order = found.order + 1  # the page itself is 0
+    return Part(job.component, "", found.kind, found.use, order, found.width, found.height)
 
 
 def _batches(jobs: list[Job]) -> Iterator[list[Job]]:

@@ -74,6 +74,9 @@ class Ear:
     ) -> None:
         self.promised += components
 
+    def placed(self, document: int, components: list[Component]) -> None:
+        pass
+
     def progressed(self, component: Component, amount: int) -> None:
         if component.head is not None:
             self.heads.set()

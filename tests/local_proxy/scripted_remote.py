@@ -132,6 +132,9 @@ class Listening:
     ) -> None:
         self.grown += components
 
+    def placed(self, document: int, components: list[Component]) -> None:
+        pass
+
     def progressed(self, component: Component, amount: int) -> None: ...
 
     def expired(self, fetch: m.Expired) -> None: ...

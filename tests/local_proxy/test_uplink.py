@@ -52,6 +52,9 @@ class Ear:
         self, document: int, components: list[Component], headers: Headers, promised: bool
     ) -> None: ...
 
+    def placed(self, document: int, components: list[Component]) -> None:
+        pass
+
     def progressed(self, component: Component, amount: int) -> None: ...
 
     def expired(self, fetch: m.Expired) -> None: ...
