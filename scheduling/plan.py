@@ -45,13 +45,14 @@ def picture_options(
     recipes: bool = False,
     scans: bool = False,
     kept: bool = False,
+    quick: bool = False,
 ) -> PictureOptions:
     """What a decision asks of the transcoder, for a browser with this `Accept`.
 
     `arithmetic`, `sketch`: the device undoes that coding, enlarges sketches, for this picture.
     `webp`: the browser is shown whole files, so a PNG may be one of another type that it takes.
     `recipes`, `scans`: the device makes the origin's bytes of another form; `kept`: browsers may
-    keep them.
+    keep them. `quick`: its sketch is.
     """
     stop = decision.level if decision.level in LEVELS else "original"
     return PictureOptions(
@@ -66,5 +67,6 @@ def picture_options(
         recipes=recipes,
         scans=scans,
         kept=kept,
+        quick=quick,
         between=decision.within is not None,
     )

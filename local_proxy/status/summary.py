@@ -29,6 +29,7 @@ PICTURES: Final[Mapping[str, str]] = {
     "wanted": "coarse first: a policy wants it on any link",
     "soon": "left as they are: here as soon untouched",
     "whole": "whole behind the coarse version: steps between would save nothing",
+    "alone": "left as they are: where they stand, nothing could take the place of a coarse version",
     "late": "sent as they are: the work would have ended later than the link",
 }
 """What the remote proxy's reasons mean."""

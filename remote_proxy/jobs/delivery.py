@@ -126,6 +126,9 @@ class Delivery:
             await self._text(response, content_type)
         elif not self._may_have_levels(content_type, response):
             await self._as_it_is(response, content_type, b"")
+        elif not self._coarse_can_be_shown(content_type, response.length):
+            self._sender.economy.alone()
+            await self._as_it_is(response, content_type, b"", soon=True)
         elif self._worth_adapting(response.length):
             await self._picture(response, content_type)
         else:
@@ -141,6 +144,18 @@ class Delivery:
             and not no_transform(response.headers)
             and not no_transform(self.job.request.headers)
             and not header(response.headers, "content-encoding")
+        )
+
+    def _coarse_can_be_shown(self, content_type: str, size: int | None) -> bool:
+        """A JPEG grows finer within one file. What is coarse of any other is a file of its own:
+        behind it the picture comes as parts of one response, which browsers take inside TLS alone,
+        or takes its place in an <img>."""
+        return (
+            content_type in ("image/jpeg", "image/jpg")
+            or self._goes_level_by_level()
+            or self.job.request.url.startswith("https:")
+            or self._rest.begun
+            or self._decision(Kind.IMAGE, size).reduces
         )
 
     def _worth_adapting(self, size: int | None) -> bool:
@@ -298,6 +313,7 @@ class Delivery:
             recipes=again and sender.accepts(abilities.RECIPES),
             scans=again and sender.accepts(abilities.SCANS),
             kept=one or keepable(response.headers),
+            quick=sender.economy.hurries(sender.expected),
         )
 
     def _prefix_in_time(self, size: int) -> bool:

@@ -39,6 +39,10 @@ HIDDEN: Final = 2.0
 carries others. Photos are made finer up to 4 Mbit/s or so, screenshots up to 5. At 5 Mbit/s a page
 of 120 photos was whole after 8.3 s with a denser form, and after 6.9 s without: the link waited for
 two processors, and these for the browser, which had to have it undone."""
+QUICK: Final = 500_000.0
+"""Bytes/second of a link from which on sketches are made in half the time and an eighth more bytes
+(PictureOptions.quick). They would be even at a tenth of that; but what is coarse is looked at for
+seconds there, and shows a hundredth less of SSIM so."""
 LEAST: Final = 0.02
 """Seconds that work is given at least: as much as a sketch takes where nobody else wants one."""
 
@@ -72,6 +76,8 @@ class AdaptationReason(StrEnum):
     """Whole behind its coarse version: steps between would save nothing."""
     LATE = "late"
     """The work would end later than the link."""
+    ALONE = "alone"
+    """What is coarse of it could not be shown where it is."""
 
 
 class Economy:
@@ -144,6 +150,15 @@ class Economy:
         that. `size`: bytes of the text, None: not known."""
         saved = (TEXT if size is None else size) * DENSER
         return waiting * CODING <= saved / (rate or MODEM)
+
+    def alone(self) -> None:
+        """Nothing can take the place of what is coarse of a picture, so it goes whole."""
+        self._counts[AdaptationReason.ALONE] += 1
+
+    def hurries(self, rate: float | None) -> bool:
+        """Whether the link carries what a sketch that is made in less time has more, in less than
+        that is less."""
+        return rate is not None and rate >= QUICK
 
     def late(self) -> None:
         """Work took longer than its patience, and the picture went without it."""

@@ -141,7 +141,7 @@ class PictureWork:
         """The form that begins with what the device has: levels, the origin's bytes behind a low
         level, or these alone. How fast the link was then is not known."""
         made = None
-        for options in (self._options, self._otherwise()):
+        for options in self._ways():
             self._options = options
             low = await self._low()
             made = await self._finish(low)
@@ -154,9 +154,12 @@ class PictureWork:
                 return None
         return made
 
-    def _otherwise(self) -> PictureOptions:
-        """As it was wanted if there was a time then and is none now, or the reverse."""
-        return replace(self._options, sketch=False, between=not self._options.between)
+    def _ways(self) -> list[PictureOptions]:
+        """As it is wanted, and as it would be had the link been another, or had there been a time
+        then and were none now, or the reverse."""
+        options = self._options
+        quick = [replace(options, quick=not options.quick)] if options.sketch else []
+        return [options, *quick, replace(options, sketch=False, between=not options.between)]
 
     async def _in_time(
         self, work: Coroutine[Any, Any, T | None], instead: Callable[[], int], *, shown: bool

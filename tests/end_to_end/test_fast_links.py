@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from remote_proxy.jobs import economy
-from remote_proxy.jobs.economy import WORTH, AdaptationReason
+from remote_proxy.jobs.economy import QUICK, WORTH, AdaptationReason
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.pair import Asked, all_three, run, slow_three, until
 from tests.end_to_end.test_page_load import PHOTO, refined, same_pixels, site_of
@@ -42,7 +42,10 @@ def test_a_picture_that_is_here_at_once_is_the_origins(monkeypatch: pytest.Monke
             answer = await both.browser.image(origin.base + "/a.jpg", page)
             assert answer.body == PHOTO.read_bytes()
             assert not both.local.components.find(1, origin.base + "/a.jpg").levels
-            assert list(both.session.statistics().pictures) == [AdaptationReason.SOON]
+            assert both.session.statistics().pictures == {
+                AdaptationReason.SOON: 2,
+                AdaptationReason.ALONE: 1,  # in the style sheet
+            }
 
     run(go())
 
@@ -71,7 +74,7 @@ def test_a_link_that_turns_out_fast_gets_the_origins_picture(
                 head = b"HTTP/1.1 200 X\r\ncontent-type: image/jpeg\r\ncontent-length: %d\r\n\r\n"
                 await asked.send(head % len(data) + data[:9000])
                 await until(
-                    lambda: both.session.statistics().pictures.get(AdaptationReason.SLOW) == 3
+                    lambda: both.session.statistics().pictures.get(AdaptationReason.SLOW) == 2
                 )
                 if when == "the picture comes":
                     measured(monkeypatch, FAST)
@@ -126,7 +129,10 @@ def test_who_wants_less_gets_less(
     run(go())
 
 
-@pytest.mark.parametrize(("rate", "why"), [(FAST, {"soon": 3}), (5e6 / 8, {"slow": 3, "whole": 3})])
+@pytest.mark.parametrize(
+    ("rate", "why"),
+    [(FAST, {"soon": 2, "alone": 1}), (5e6 / 8, {"slow": 2, "whole": 2, "alone": 1})],
+)
 def test_the_status_page_says_what_was_decided_about_pictures(
     rate: float, why: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +157,9 @@ def test_the_status_page_says_what_was_decided_about_pictures(
     run(go())
 
 
-@pytest.mark.parametrize(("before", "after"), [(None, FAST), (FAST, None)])
+@pytest.mark.parametrize(
+    ("before", "after"), [(None, FAST), (FAST, None), (QUICK, QUICK / 2), (QUICK / 2, QUICK)]
+)
 def test_a_picture_goes_on_as_it_began(
     before: float | None, after: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,13 +173,15 @@ def test_a_picture_goes_on_as_it_began(
             await until(lambda: both.local.components.find(1, url))
             component = both.local.components.find(1, url)
             await until(lambda: len(component.data) > 8_000)
-            assert bool(component.levels) is (before is None)
+            assert bool(component.levels) is (before != FAST)
             assert not component.complete
             measured(monkeypatch, after)
+            begun = bytes(component.data)
             await remote.stop()
             await remote.start()
             await component.wait_settled()
             assert component.failure is None
+            assert bytes(component.data).startswith(begun)
             answer = await both.browser.image(url, page)
             assert same_pixels(answer.body, PHOTO.read_bytes())
             assert origin.counts()["/a.jpg"] == 2

@@ -109,6 +109,24 @@ def test_a_picture_is_coarse_at_first_and_the_origin_s_pixels_at_last() -> None:
     run(go())
 
 
+def test_what_nothing_can_take_the_place_of_is_not_shown_coarse() -> None:
+    """A PNG in a style sheet over http: a version of it would be sent for nothing."""
+
+    async def go() -> None:
+        async with slow_three() as (origin, _, both):
+            page = site_of(origin)
+            await both.browser.navigate(page)
+            sheet = origin.base + "/s.css"
+            await both.browser.style(sheet, page)
+            answer = await both.browser.image(origin.base + "/c.png", sheet)
+            picture = (SITE / "news/img/screen.png").read_bytes()
+            assert answer.body == picture
+            known = both.known(origin.base + "/c.png")
+            assert (known.levels, known.carried) == ((), len(picture))
+
+    run(go())
+
+
 def natural_size(file: bytes) -> tuple[int, int]:
     """As browsers have it (HTML, "density-corrected natural width and height")."""
     image = Image.open(io.BytesIO(file))

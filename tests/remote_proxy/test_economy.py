@@ -75,6 +75,13 @@ def test_decisions_are_counted_by_what_decided() -> None:
     }
 
 
+def test_sketches_are_made_quickly_where_the_link_is_quick() -> None:
+    assert [Economy().hurries(rate) for rate in (None, MODEM, DSL, BROADBAND)] == [
+        *(False, False, False),
+        True,
+    ]
+
+
 def test_another_price_moves_the_line() -> None:
     assert Economy().adapts(1, ahead=0, rate=FIBRE, worth=0.0)
     assert not Economy().adapts(30_000, ahead=0, rate=MODEM, worth=60.0)

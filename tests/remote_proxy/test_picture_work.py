@@ -7,6 +7,7 @@ import hashlib
 import io
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -330,6 +331,33 @@ def test_one_that_was_begun_without_a_sketch_goes_on_without_it() -> None:
             rest = Continuation(len(beginning), hashlib.sha256(beginning).digest())
             work = world.work(rest=rest, sketch=True)
             assert await work.finished(await work.low()) == expected
+
+    in_world(scenario)
+
+
+@pytest.mark.parametrize("rate", [FAST, SLOW, None])
+def test_one_that_was_begun_with_another_sketch_goes_on_with_that(rate: float | None) -> None:
+    """How fast the link was when it was drawn is not known."""
+
+    class BothSketches(SlowTranscoders):
+        async def low(
+            self, data: bytes, content_type: str, options: PictureOptions, **kept: Any
+        ) -> Low | None:
+            return replace(LOW, data=b"quickly." if options.quick else b"a sketch")
+
+        async def finish(
+            self, data: bytes, content_type: str, options: PictureOptions, low: Low | None,
+            **kept: Any,
+        ) -> Picture | None:  # fmt: skip
+            return as_it_is(data, low) if low is not None else None
+
+    async def scenario(world: World) -> None:
+        world.transcoders, world.sender.expected = BothSketches(), rate
+        for beginning in (b"quickly." + DATA[:9], b"a sketch" + DATA[:9]):
+            rest = Continuation(len(beginning), hashlib.sha256(beginning).digest())
+            work = world.work(rest=rest, sketch=True)
+            made = await work.finished(await work.low())
+            assert made is not None and made.data == beginning[:8] + DATA
 
     in_world(scenario)
 

@@ -378,3 +378,20 @@ def test_one_that_takes_too_long_is_given_up_on() -> None:
             await enlarger.enlarge(SOUND, 80, 60)
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_a_quick_sketch_shows_as_much_within_as_many_bytes() -> None:
+    for path in sorted(NEWS.glob("*.jpg"))[:6]:
+        data = path.read_bytes()
+        dense, quick = draw(data), draw(data, quick=True)
+        assert quick.data != dense.data
+        assert len(quick.data) <= MAX_SHARE * len(data)
+        assert (quick.level.width, quick.level.height) == (dense.level.width, dense.level.height)
+        assert error(quick.data, data) < 1.15 * error(dense.data, data)
+
+
+def error(sketch: bytes, photo: bytes) -> float:
+    """Mean difference of what is shown, 0 to 255."""
+    whole = shown(photo)
+    rough = shown(sketch).resize(whole.size, Image.Resampling.BICUBIC)
+    return sum(ImageStat.Stat(ImageChops.difference(rough, whole)).mean) / 3

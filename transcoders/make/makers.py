@@ -129,7 +129,7 @@ class Makers:
         if kind is Format.JPEG and not options.sketch:
             return None  # a prefix will do
         if kind is Format.JPEG:
-            return await self._first.run(partial(draw, data), whose=whose)
+            return await self._first.run(partial(draw, data, quick=options.quick), whose=whose)
         assert kind is not None
         version = partial(still.version, data, kind, max_pixels=limit, avif=options.avif)
         async with self._first.slot(whose, yields=YIELDS) as slot:
