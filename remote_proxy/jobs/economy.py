@@ -110,13 +110,19 @@ class Economy:
         return why is not AdaptationReason.SOON
 
     def outruns(
-        self, size: int, *, ahead: int, rate: float | None, worth: float | None = None
+        self,
+        size: int,
+        *,
+        ahead: int,
+        rate: float | None,
+        worth: float | None = None,
+        work: float = 0.0,
     ) -> bool:
         """Whether the link turned out too fast for a picture that was to be adapted.
 
-        Arguments as `adapts` has them.
+        `work`: processor seconds that its coarse version takes here. Others as `adapts` has them.
         """
-        if self.always(worth) or rate is None or not self._soon(size, ahead, rate, worth):
+        if self.always(worth) or rate is None or not self._soon(size, ahead, rate, worth, work):
             return False
         self._counts[AdaptationReason.SOON] += 1
         return True
@@ -184,9 +190,13 @@ class Economy:
         """Whether pictures are adapted whatever the link, and however long the work takes."""
         return self._price(worth) == 0
 
-    def _soon(self, size: int, ahead: int, rate: float, worth: float | None) -> bool:
+    def _soon(
+        self, size: int, ahead: int, rate: float, worth: float | None, work: float = 0.0
+    ) -> bool:
+        """Whether it would be waited for too short a time to be shown twice; or, where that is not
+        LONG, is carried sooner than it could be shown, or made, once more."""
         price, waits = self._price(worth), (max(ahead, PAGE) + size) / rate
-        return waits < price or (size / rate < TWICE * price and waits < LONG * price)
+        return waits < price or (size / rate < max(TWICE * price, work) and waits < LONG * price)
 
     def _price(self, worth: float | None) -> float:
         return self._worth if worth is None else worth

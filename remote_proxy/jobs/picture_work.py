@@ -109,7 +109,11 @@ class PictureWork:
         size, sender = len(self._data), self._sender
         ahead = sender.ahead - size  # it is itself among what is gathered
         self._untouched = sender.economy.outruns(
-            size, ahead=ahead, rate=sender.expected, worth=self._worth
+            size,
+            ahead=ahead,
+            rate=sender.expected,
+            worth=self._worth,
+            work=self._transcoders.expected_low(self._data, self._options),
         )
         return self._untouched
 

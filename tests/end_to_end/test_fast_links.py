@@ -3,11 +3,14 @@ goes on as it began, whatever the link is by then."""
 
 from __future__ import annotations
 
+import io
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from remote_proxy.jobs import economy
 from remote_proxy.jobs.economy import QUICK, WORTH, AdaptationReason
@@ -47,6 +50,30 @@ def test_a_picture_that_is_here_at_once_is_the_origins(monkeypatch: pytest.Monke
                 AdaptationReason.ALONE: 1,  # in the style sheet
             }
 
+    run(go())
+
+
+def test_a_screenshot_is_left_alone_where_its_version_would_take_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two megapixels in a few bytes: the link carries them sooner than anybody encodes them."""
+    measured(monkeypatch, 1.5e6)
+    out = io.BytesIO()
+    noise = Image.frombytes("L", (100, 10), random.Random(1).randbytes(1000))
+    noise.resize((2000, 1000)).quantize(9).save(out, "PNG")
+    screen = out.getvalue()
+
+    async def go() -> None:
+        async with all_three(worth=WORTH) as (origin, both):
+            origin.serve("/page", b"<!doctype html><body><img src=/a.png>", "text/html")
+            origin.serve("/a.png", screen, "image/png")
+            await both.browser.navigate(origin.base + "/page")
+            url = origin.base + "/a.png"
+            await until(lambda: both.local.components.find(1, url))
+            await until(lambda: both.known(url).complete)
+            assert (both.known(url).levels, bytes(both.known(url).data)) == ((), screen)
+
+    assert 60_000 < len(screen) < 200_000
     run(go())
 
 

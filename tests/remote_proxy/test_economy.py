@@ -42,6 +42,25 @@ def test_what_would_be_here_at_once_is_left_alone(
 
 
 @pytest.mark.parametrize(
+    ("size", "ahead", "rate", "work", "outruns"),
+    [
+        (57_000, 600_000, BROADBAND, 0.12, True),  # a screenshot of 1.5 megapixels
+        (57_000, 600_000, BROADBAND, 0.01, False),
+        (57_000, 600_000, BROADBAND, 0.0, False),
+        (57_000, 6_000_000, BROADBAND, 0.12, False),  # waited for seconds: others' work counts less
+        (57_000, 600_000, 5e6 / 8, 0.05, False),
+        (57_000, 0, MODEM, 0.12, False),
+        (57_000, 0, None, 0.12, False),
+    ],
+)
+def test_what_is_sooner_carried_than_made_is_not_adapted(
+    size: int, ahead: int, rate: float | None, work: float, outruns: bool
+) -> None:
+    assert Economy().outruns(size, ahead=ahead, rate=rate, work=work) is outruns
+    assert not Economy().outruns(size, ahead=ahead, rate=rate, work=work, worth=0.0)
+
+
+@pytest.mark.parametrize(
     ("size", "ahead", "rate", "work", "refines"),
     [
         (30_000, 0, None, 9.0, True),

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from transcoders.formats.sniff import Format, sniff
-from transcoders.make.makers import Makers
+from transcoders.make.makers import FIRST_LOW, SKETCH, VERSION, Makers
 from transcoders.picture import Picture, PictureOptions, Unfit
 from transcoders.work.workers import Busy
 
@@ -190,3 +190,35 @@ def test_nobody_waits_where_there_is_room(pictures: dict[str, bytes]) -> None:
         return [*seen, makers.waiting]
 
     assert made(work) == [0, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "units"),
+    [("photo.png", "pixels"), ("progressive.jpg", "bytes"), ("lossless.webp", "")],
+)
+def test_what_a_low_level_takes_is_known_by_what_the_last_ones_took(
+    name: str, units: str, pictures: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, options = pictures[name], PictureOptions(sketch=True)
+    image = Image.open(io.BytesIO(data))
+    size = len(data) if units == "bytes" else image.width * image.height
+    clock = iter(range(1000))
+    monkeypatch.setattr("transcoders.make.makers.time.thread_time", lambda: float(next(clock)))
+
+    async def work(makers: Makers) -> list[float]:
+        before = makers.expected_low(data, options)
+        await makers.low(data, options, "a")
+        return [before, makers.expected_low(data, options)]
+
+    before, after = made(work)
+    kind = SKETCH if units == "bytes" else VERSION
+    assert before == pytest.approx(FIRST_LOW[kind] * size)
+    assert before < after <= 10 * before  # that one took a second
+
+
+def test_what_has_no_low_level_takes_nothing(pictures: dict[str, bytes]) -> None:
+    async def work(makers: Makers) -> list[float]:
+        found = (pictures["progressive.jpg"], b"", b"GIF89a", b"\x89PNG\r\n\x1a\n")
+        return [makers.expected_low(data, PLAIN) for data in found]
+
+    assert made(work) == [0.0] * 4

@@ -110,6 +110,10 @@ class Transcoders:
             return 0.0, 0.0
         return self._makers.times.expected(kind.value, len(data)), SAVES.get(kind, 0.0)
 
+    def expected_low(self, data: bytes, options: PictureOptions) -> float:
+        """Processor seconds that its low level will take here."""
+        return self._makers.expected_low(data, options)
+
     def _ours(self, content_type: str, head: bytes) -> bool:
         """Whether the built-in makers may know what to do."""
         if not declared_picture(content_type):

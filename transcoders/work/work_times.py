@@ -1,7 +1,7 @@
 """Remembers how long work on a byte takes on this machine, as it is now, for each kind of work.
 
 Whoever decides whether work is worth it asks here. Knows neither what the work is nor who waits
-for it. Pure: sizes in bytes, times in seconds.
+for it. Pure: sizes in bytes, or in whatever else its kind of work grows with; times in seconds.
 """
 
 from __future__ import annotations
