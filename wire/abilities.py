@@ -57,7 +57,7 @@ GIVES_WAY: Final = "gives-way"
 """The remote that accepts it obeys GiveWay."""
 ASKED_FOR: Final = "asked-for"
 """The remote that accepts it is told by AskedFor what browsers ask for before it is there."""
-PLACED: Final = "placed"
+PLACED: Final = "place"
 """The device that accepts it is told by a Skeleton that promises nothing where in a document a
 picture stands that it has asked for; the remote that does is told so by Continuation.part."""
 PACED: Final = "paced"
