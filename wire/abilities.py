@@ -57,9 +57,9 @@ GIVES_WAY: Final = "gives-way"
 """The remote that accepts it obeys GiveWay."""
 ASKED_FOR: Final = "asked-for"
 """The remote that accepts it is told by AskedFor what browsers ask for before it is there."""
-PLACED: Final = "place"
-"""The device that accepts it is told by a Skeleton that promises nothing where in a document a
-picture stands that it has asked for; the remote that does is told so by Continuation.part."""
+PLACED: Final = "placed"
+"""The remote that accepts it may be asked by Takes.PLACE where in its document a picture stands,
+and told so by Continuation.part of what was asked for, too."""
 PACED: Final = "paced"
 """Who accepts it is told by a flag of each quantum whether it was sent as fast as the link is said
 to carry (wire/frames.py): if it comes slower, the link has become so."""

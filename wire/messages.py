@@ -66,6 +66,8 @@ class Takes(IntFlag):
     """With PACKAGE: pictures coded as EXACT."""
     LEVEL = 64
     """One level of a picture in its place: what no page shows is a file all the same."""
+    PLACE = 128
+    """To be told by a Skeleton where in its document it stands. Only of who accepts it (PLACED)."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -302,8 +304,7 @@ class Levels(Message, tag=33, frozen=True):
 
 
 class Skeleton(Message, tag=34, frozen=True):
-    """Components found in a document, in order. `promised` ones come without being asked; others
-    were asked for before it was known what they are, and need no URL (PLACED)."""
+    """Components of a document, in order. `promised`: they come unasked; else Takes.PLACE asked."""
 
     document: int
     parts: list[Part]
@@ -385,15 +386,13 @@ class Package(Message, tag=40, frozen=True):
 
 
 class Notice(Message, tag=41, frozen=True):
-    """Something that people at the device may want to know: what was refused, and why. Only for who
-    accepts it (NOTICES)."""
+    """What people may want to know: what was refused and why. Only for who accepts it (NOTICES)."""
 
     text: str
 
 
 class Decisions(Message, tag=42, frozen=True):
-    """How many pictures of this session are adapted or left alone, and why. Only for who accepts it
-    (DECISIONS)."""
+    """How many pictures are adapted or left alone, and why. Only for who accepts it (DECISIONS)."""
 
     counts: dict[str, int]
     """By reason, in few letters: remote_proxy/jobs/economy.py names them. Others may come."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 import structlog
+from msgspec import structs
 
 from coding.text_shelf import TextShelf
 from local_proxy.link.arrival import Arrival
@@ -49,7 +50,6 @@ ACCEPTS: Final = (
     abilities.REFUSALS,
     abilities.TIMELY,
     abilities.RESERVES,
-    abilities.PLACED,
     abilities.PACED,
     abilities.APART,
 )
@@ -243,6 +243,8 @@ class LocalSession:
     def _ask(self, arrival: Arrival, resume: Continuation | None) -> None:
         component, request = arrival.component, arrival.request
         message = request.message(component.id, component.document, resume)
+        if request.levels and self.remote_accepts(abilities.PLACED):
+            message = structs.replace(message, takes=message.takes | m.Takes.PLACE)
         self.say(message, request.headers)
 
     def take_over(self) -> None:
