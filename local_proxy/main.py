@@ -300,6 +300,7 @@ class LocalProxy:
             enlarge=self._decoding.enlarge,
             restore=self._decoding.restore,
             growing=self._growing,
+            window=self.caches.windows.seen,
         )
 
     def _new_https(self, authority: Authority) -> Https:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from wire.package import Held
@@ -32,11 +34,26 @@ class Continuation(msgspec.Struct, frozen=True, array_like=True):
     """It was coded against a text that is here no longer: it is wanted once more, by itself."""
 
 
+_Pixels = Annotated[int, msgspec.Meta(ge=1, le=65535)]
+
+
+class Window(msgspec.Struct, frozen=True, array_like=True):
+    """Where a browser shows its pages."""
+
+    width: _Pixels
+    """CSS pixels."""
+    height: _Pixels
+    density: _Pixels
+    """Device pixels for a hundred CSS pixels."""
+
+
 class Kept(msgspec.Struct, frozen=True, array_like=True):
-    """What the browser that asks for a document is believed to have of its parts."""
+    """What the browser that asks for a document is believed to have of its parts, and to be."""
 
     fresh: bytes = b""
     """Names of what it will not ask for: not to be promised."""
     stale: bytes = b""
     """Names of what it will ask about: to be promised, but of it the head alone is to be sent until
     a Hold lets the rest go."""
+    window: Window | None = None
+    """By which it chooses among pictures of several sizes; None: not known."""

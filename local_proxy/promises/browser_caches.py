@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from local_proxy.http.model import Request, directives, max_age
 from local_proxy.promises.freshness import constant, freshness, tells_freshness
+from local_proxy.promises.windows import Windows
 from wire.continuation import Kept
 from wire.fields import Headers, header
 from wire.names import MAX_NAMES, name_of, names_in
@@ -82,6 +83,8 @@ class BrowserCaches:
         self._by_place: dict[Place, dict[str, None]] = {}
         """Addresses; the latest noted last."""
         self._documents: dict[int, _Opened] = {}
+        self.windows = Windows()
+        """What else promises depend on, of each browser."""
         self.spared = self.wrong = 0
         """Since the start: promises that were not wanted, and guesses that were wrong."""
 
@@ -108,10 +111,13 @@ class BrowserCaches:
 
     def names(self, document: int, *, now: float) -> Kept | None:
         """What is not to be sent for a document that is asked for: its own parts, then what its
-        site's pages share, the latest first; None: nothing."""
+        site's pages share, the latest first; and the window that it is for. None: nothing."""
         opened = self._documents.get(document)
-        if opened is None or not opened.believes:
+        if opened is None:
             return None
+        window = self.windows.of(opened.place[0])
+        if not opened.believes:
+            return Kept(window=window) if window is not None else None
         own: list[str] = []
         shared: list[str] = []
         for url in reversed(self._by_place.get(opened.place, {})):
@@ -126,7 +132,8 @@ class BrowserCaches:
             if belief is not Belief.UNKNOWN:
                 (fresh if belief is Belief.FRESH else stale).extend(name_of(url))
         opened.stale = names_in(bytes(stale))
-        return Kept(bytes(fresh), bytes(stale)) if fresh or stale else None
+        known = fresh or stale or window is not None
+        return Kept(bytes(fresh), bytes(stale), window) if known else None
 
     def withheld(self, document: int, url: str) -> bool:
         """Whether the remote was told to send the head of it alone."""

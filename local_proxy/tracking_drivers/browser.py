@@ -75,6 +75,8 @@ class Beacon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     m: bool | None = None
     """A sound or film plays."""
     t: Annotated[str, msgspec.Meta(max_length=MAX_TITLE)] | None = None
+    w: tuple[_Size, _Size, _Size] | None = None
+    """The window: width and height in CSS pixels, device pixels for a hundred of them."""
     c: bool = False
 
 

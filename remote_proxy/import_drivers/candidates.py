@@ -1,7 +1,7 @@
 """Which picture a browser takes of those that `srcset`, `sizes` and image-set() offer.
 
-Sources: WHATWG HTML 4.8.4.2; the rounding between two densities is Chromium's
-(blink: html_srcset_parser.cc, SelectionLogic), measured on Chromium 156.
+Sources: WHATWG HTML 4.8.4.2, which leaves the choice to browsers; what Chromium 156 was seen to
+take, and Firefox takes (ResponsiveImageSelector). Neither looks at which of two is nearer.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from remote_proxy.import_drivers.found import BrowserTraits
@@ -44,21 +43,15 @@ def choose(src: str, srcset: str, sizes: str, browser: BrowserTraits) -> str:
 
 
 def pick(offered: list[Candidate], dpr: float) -> str:
-    """The URL that Chromium takes at that density; the first of equals."""
-    if not offered:
-        return ""
+    """The URL that Chromium and Firefox take at that density: the least that is fine enough, or
+    else the finest; the first of equals."""
     by_density: dict[float, Candidate] = {}
     for one in offered:
         by_density.setdefault(one.density, one)
-    ordered = [by_density[density] for density in sorted(by_density)]
-    for current, following in pairwise(ordered):
-        if following.density < dpr:
-            continue
-        mean = math.sqrt(current.density) * math.sqrt(following.density)
-        if (dpr <= 1.0 and dpr > current.density) or dpr >= mean:
-            return following.url
-        return current.url
-    return ordered[-1].url
+    enough = [density for density in by_density if density >= dpr]
+    if enough:
+        return by_density[min(enough)].url
+    return by_density[max(by_density)].url if by_density else ""
 
 
 def parse_srcset(text: str) -> list[Candidate]:

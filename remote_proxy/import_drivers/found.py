@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from web.content_security import ContentPolicy
+from wire.continuation import Window
 from wire.skeleton import Kind, Use
 
 MAX_FOUND: Final = 5_000
@@ -27,6 +28,10 @@ _DOCUMENT_ACCEPT: Final = (
     "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,"
     "*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
 )
+_PHONE: Final = (412.0, 915.0, 2.625)
+"""CSS pixels across and down, device pixels for each, of an Android phone ("Mobile" by its name)"""
+_IPHONE: Final = (390.0, 844.0, 3.0)
+"""and an iPhone."""
 _FIREFOX_IMAGE: Final = "image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5"
 """Firefox names no picture format in a document's `Accept`, and these in a picture's."""
 _DECODED: Final = frozenset(
@@ -72,6 +77,21 @@ class BrowserTraits:
         if kind is Kind.IMAGE:
             return ",".join((*self.formats, "image/svg+xml", "image/*", "*/*;q=0.8"))
         return "*/*"
+
+
+def browser_traits(window: Window | None, user_agent: str, accept: str) -> BrowserTraits:
+    """A browser by what its device says of its window, or else by what most of its kind have: a
+    phone's is narrow, and its pixels are fine. `accept`: empty where it said none."""
+    browser = BrowserTraits(accept=accept) if accept else BrowserTraits()
+    if window is not None:
+        size: tuple[float, float, float] = window.width, window.height, window.density / 100
+    elif "iPhone" in user_agent:
+        size = _IPHONE
+    elif "Mobile" in user_agent:
+        size = _PHONE
+    else:
+        return browser
+    return replace(browser, width=size[0], height=size[1], dpr=size[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +176,8 @@ class Names:
     """Font families that rules in use name, in lower case."""
     shown: set[str] = field(default_factory=set)
     """Addresses of pictures that markup or styles show; what is not here a script has made."""
+    offered: dict[str, Found] = field(default_factory=dict)
+    """What the <img> is that offers the picture at this address, whether or not it takes it."""
     pending: list[Pending] = field(default_factory=list)
     fonts_of_unused: list[tuple[tuple[frozenset[str], ...], tuple[str, ...]]] = field(
         default_factory=list
@@ -171,6 +193,11 @@ class Names:
         """The document may show the picture at this address; None: it is no address."""
         if url is not None and len(self.shown) < MAX_SHOWN:
             self.shown.add(url)
+
+    def offer(self, url: str | None, found: Found) -> None:
+        """The <img> that `found` is for may show this one instead."""
+        if url is not None and len(self.offered) < MAX_SHOWN:
+            self.offered.setdefault(url, found)
 
     def ask(self, families: tuple[str, ...], selectors: tuple[frozenset[str], ...] | None) -> None:
         """A rule asks for fonts; `selectors`: of a rule not in use, None: of one that is."""

@@ -34,19 +34,14 @@ class HtmlImport:
         base_url: str,
         *,
         content_type: str = "",
-        viewport_width: float = 1280,
-        viewport_height: float = 720,
-        dpr: float = 1.0,
-        accept: str = "",
+        browser: BrowserTraits | None = None,
         policies: tuple[ContentPolicy, ...] = (),
         top_level: bool = True,
     ) -> None:
-        """`base_url`: of the response. `viewport_*`: CSS pixels. `accept`: the document request's.
+        """`base_url`: of the response. `browser`: who asked for it; None: as any may be.
         `policies`: of the response. `top_level`: False for the page of an iframe, whose icons
         nobody fetches."""
-        self.browser = BrowserTraits(viewport_width, viewport_height, dpr)
-        if accept:
-            self.browser = BrowserTraits(viewport_width, viewport_height, dpr, accept)
+        self.browser = browser or BrowserTraits()
         self.names = Names()
         """Shared with the CssImport of each sheet of this page."""
         self._findings = Findings(self.browser)

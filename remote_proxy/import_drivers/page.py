@@ -13,7 +13,7 @@ from typing import Final
 
 from remote_proxy.import_drivers.candidates import choose, parse_srcset
 from remote_proxy.import_drivers.css import StyleScanner
-from remote_proxy.import_drivers.found import PLAIN, BrowserTraits, Findings, Names, Terms
+from remote_proxy.import_drivers.found import PLAIN, BrowserTraits, Findings, Found, Names, Terms
 from remote_proxy.import_drivers.media import matches
 from remote_proxy.import_drivers.scope import Attributes, Scope, nonce_of
 from remote_proxy.import_drivers.urls import resolve
@@ -177,10 +177,10 @@ class ElementReader:
         self, reference: str | None, kind: Kind, use: Use, attributes: Attributes, *,
         terms: Terms = PLAIN, lazy: bool = False, cors: bool = False,
         width: int = 0, height: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> Found | None:  # fmt: skip
         """Note what an element asks for that heeds `crossorigin` and `referrerpolicy`."""
         crossorigin = attributes.get("crossorigin")
-        self._findings.add(
+        return self._findings.add(
             self.scope.resolve(reference), kind, use, lazy=lazy, width=width, height=height,
             cors=cors or crossorigin is not None,
             referrer_policy=self.scope.referrer_policy_of(attributes),
@@ -277,11 +277,13 @@ class ElementReader:
         sources, self._sources = self._sources or (), None
         lazy = _is_lazy(attributes)
         width, height = _size(attributes, "width"), _size(attributes, "height")
+        offered = [self.scope.resolve(attributes.get("src"))]
         for offering in (*sources, attributes):
-            # Which of them is taken depends on the window, whose size is not known here.
+            # Which of them is taken depends on the window, which may be another by now.
             for candidate in parse_srcset(offering.get("srcset", "")):
-                self._names.show(self.scope.resolve(candidate.url))
-        self._names.show(self.scope.resolve(attributes.get("src")))
+                offered.append(self.scope.resolve(candidate.url))
+        for url in offered:
+            self._names.show(url)
         for source in sources:
             if not source.get("srcset") or not self._applies(source):
                 continue
@@ -295,8 +297,11 @@ class ElementReader:
             target = choose(
                 attributes.get("src", ""), attributes.get("srcset", ""), sizes, self._browser
             )
-        self._add(target, Kind.IMAGE, Use.ELEMENT, attributes,
-                  lazy=lazy, width=width, height=height)  # fmt: skip
+        found = self._add(target, Kind.IMAGE, Use.ELEMENT, attributes,
+                          lazy=lazy, width=width, height=height)  # fmt: skip
+        if found is not None:
+            for url in offered:
+                self._names.offer(url, found)
 
     def _applies(self, source: Attributes) -> bool:
         kind = source.get("type", "")

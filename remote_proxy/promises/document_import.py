@@ -117,13 +117,15 @@ class DocumentImport:
         self._wanted = wanted
         self._rules = Prefetcher(document)
         self._elements: dict[str, Found] = {}
+        self._elsewhere: set[str] = set()
+        """Pictures that something else shows as well."""
         self._sheets: dict[str, Found] = {}
         self._sheet_policies: dict[str, str] = {}
         self._waiting: list[Found] = []
         self._page = HtmlImport(
             document.url,
             content_type=header(list(document.response_headers), "content-type"),
-            accept=header(list(document.request_headers), "accept"),
+            browser=document.browser,
             policies=document.protections.policies,
             top_level=not document.embedding.ancestors,
         )
@@ -168,8 +170,10 @@ class DocumentImport:
         return url in self._page.names.shown
 
     def element(self, url: str) -> Found | None:
-        """The <img> that shows the picture at this address, and alone does."""
-        return self._elements.get(url)
+        """The <img> that shows the picture at this address, or offers it, and alone does."""
+        found = self._elements.get(url) or self._page.names.offered.get(url)
+        alone = found is not None and found.use is Use.ELEMENT and url not in self._elsewhere
+        return found if alone else None
 
     def _of_sheet(self, finds: list[Found]) -> None:
         """What sheets ask for waits until all policies of the page are known."""
@@ -225,7 +229,7 @@ class DocumentImport:
         if found.use is Use.ELEMENT:
             self._elements[found.url] = found
         else:
-            self._elements.pop(found.url, None)
+            self._elsewhere.add(found.url)
 
 
 async def import_parts(importer: Importer, piece: bytes) -> None:

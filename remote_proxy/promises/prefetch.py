@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from remote_proxy.import_drivers.found import Found
+from remote_proxy.import_drivers.found import BrowserTraits, Found, browser_traits
 from remote_proxy.import_drivers.scope import REFERRER_POLICIES
 from remote_proxy.import_drivers.urls import origin
 from remote_proxy.origin.cookies import cookie_after
 from remote_proxy.promises.protections import TOP, Embedding, Protections, destination
+from wire.continuation import Window
 from wire.fields import Fields
 from wire.skeleton import Kind, Use
 
@@ -60,11 +61,19 @@ class Document:
     sees_tls: bool = False
     """The local proxy sees requests inside TLS, so that https promises of http pages can be met."""
     embedding: Embedding = TOP
+    window: Window | None = None
+    """In which it will stand, as far as its device knows."""
     protections: Protections = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         protections = Protections(self.url, self.response_headers, self.embedding)
         object.__setattr__(self, "protections", protections)
+
+    @property
+    def browser(self) -> BrowserTraits:
+        """Who asked for it, as far as its parts depend on that."""
+        accept = _first(self.request_headers, "accept")
+        return browser_traits(self.window, _first(self.request_headers, "user-agent"), accept)
 
 
 @dataclass(frozen=True, slots=True)

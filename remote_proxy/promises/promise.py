@@ -120,11 +120,17 @@ class Promising:
             return None
         known = known_names(job.resume)
         stale: frozenset[bytes] = frozenset()
-        if job.request.kept is not None:
-            known |= names_in(job.request.kept.fresh)
-            stale = names_in(job.request.kept.stale)
+        kept = job.request.kept
+        if kept is not None:
+            known |= names_in(kept.fresh)
+            stale = names_in(kept.stale)
+        document = Document(
+            *(job.request.url, job.request.headers, response.headers),
+            embedding=embedding,
+            window=kept.window if kept is not None else None,
+        )
         imports = DocumentImport(
-            Document(job.request.url, job.request.headers, response.headers, embedding=embedding),
+            document,
             lambda wanted: self._promise(job, imports, wanted, known, stale),
         )
         page.imports.append(imports)

@@ -28,6 +28,7 @@ from tests.local_proxy.export_world import (
     text_of,
 )
 from tests.local_proxy.site import Quiet
+from wire.continuation import Window
 from wire.fields import Headers, header
 
 ORIGIN = "http://a.test"
@@ -53,6 +54,7 @@ class Drivers:
         self.pages = Pages(now=lambda: 5.0, secret=b"s")
         self.tracker = tracker or Quiet()
         self.fetched: list[Request] = []
+        self.windows: dict[str, Window] = {}
         self.requests = DriverRequests(
             now=lambda: 5.0,
             pages=self.pages,
@@ -60,6 +62,7 @@ class Drivers:
             files=LevelFiles(None),
             refetch=Refetch(self.fetch),
             tracker=self.tracker,
+            window=self.windows.__setitem__,
         )
         self.pages.open(1, f"{ORIGIN}/")
         page = self.pages.of_document(1)
@@ -263,5 +266,17 @@ def test_a_page_that_comes_in_pieces_has_the_tag_in_its_place_and_tells_of_its_p
         assert body.startswith(b"<html><head><script src=")
         assert body.endswith(meta + b"</head>")
         assert one.shut
+
+    run(main())
+
+
+def test_a_beacon_says_how_large_the_window_is_and_no_window_is_none() -> None:
+    async def main() -> None:
+        drivers = Drivers()
+        for size in (b"[0,0,0]", b"[390,0,200]", b"[390,800,200]"):
+            assert (await drivers.say(b'{"w":' + size + b"}")).status == 204
+        for size in (b"[390,800]", b"[390,800,-1]", b"[390,800,70000]", b'["390",800,200]', b"3"):
+            assert (await drivers.say(b'{"w":' + size + b"}")).status == 400
+        assert drivers.windows == {"": Window(390, 800, 200)}
 
     run(main())

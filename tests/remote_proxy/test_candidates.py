@@ -39,9 +39,9 @@ def test_there_is_an_end_to_candidates() -> None:
 
 @pytest.mark.parametrize(
     ("dpr", "expected"),
-    [(0.5, "one"), (1.0, "one"), (1.4, "one"), (1.5, "two"), (2.0, "two"), (9.0, "three")],
+    [(0.5, "one"), (1.0, "one"), (1.1, "two"), (1.5, "two"), (2.0, "two"), (9.0, "three")],
 )
-def test_a_density_between_two_goes_to_the_nearer(dpr: float, expected: str) -> None:
+def test_a_density_between_two_goes_to_the_finer(dpr: float, expected: str) -> None:
     offered = [Candidate("three", 3.0), Candidate("two", 2.0), Candidate("one"), Candidate("no", 2)]
     assert pick(offered, dpr) == expected
     assert pick([], dpr) == ""

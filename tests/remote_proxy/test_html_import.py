@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remote_proxy.import_drivers.css import CssImport
-from remote_proxy.import_drivers.found import MAX_FOUND, Found
+from remote_proxy.import_drivers.found import MAX_FOUND, BrowserTraits, Found
 from remote_proxy.import_drivers.html import HtmlImport
 from remote_proxy.import_drivers.page import MAX_OPEN
 from wire.skeleton import Kind, Use
@@ -20,7 +20,8 @@ BASE = "http://site.test/dir/page.html"
 def read(page: str | bytes, *, chunk: int = 1 << 16, **options: object) -> list[Found]:
     """All finds of a page but the implied icon, in order of discovery."""
     data = page.encode() if isinstance(page, str) else page
-    driver = HtmlImport(BASE, **options)  # type: ignore[arg-type]
+    traits = {name: options.pop(name) for name in ("width", "dpr", "accept") if name in options}
+    driver = HtmlImport(BASE, browser=BrowserTraits(**traits), **options)  # type: ignore[arg-type]
     found: list[Found] = []
     for at in range(0, len(data), chunk):
         found += driver.feed(data[at : at + chunk])
@@ -114,7 +115,7 @@ SRCSET = [
     ("a.png", "", "", 1280, 1, "a.png"),
     ("a.png", "b.png 2x", "", 1280, 1, "a.png"),
     ("a.png", "b.png 2x", "", 1280, 2, "b.png"),
-    ("a.png", "b.png 1.5x, c.png 3x", "", 1280, 2, "b.png"),
+    ("a.png", "b.png 1.5x, c.png 3x", "", 1280, 2, "c.png"),
     ("a.png", "s.png 400w, m.png 800w, l.png 1200w", "560px", 1280, 1, "m.png"),
     ("a.png", "s.png 400w, m.png 800w, l.png 1200w", "560px", 1280, 2, "l.png"),
     ("a.png", "s.png 400w, m.png 800w", "", 1280, 1, "m.png"),
@@ -133,7 +134,7 @@ def test_one_candidate_is_chosen_as_chromium_does(
     *, src: str, srcset: str, sizes: str, width: int, dpr: float, expected: str
 ) -> None:
     page = f'<img src="{src}" srcset="{srcset}" sizes="{sizes}">'
-    found = read(page, viewport_width=width, dpr=dpr)
+    found = read(page, width=width, dpr=dpr)
     assert [f.url.rpartition("/")[2] for f in found] == ([expected] if expected else [])
 
 
@@ -146,7 +147,7 @@ PICTURE = """<picture><source type=image/jxl srcset=a.jxl><source media="(max-wi
     ("options", "expected"),
     [
         ({}, ["b.avif", "e.jpg"]),
-        ({"viewport_width": 500}, ["small.webp", "e.jpg"]),
+        ({"width": 500}, ["small.webp", "e.jpg"]),
         ({"dpr": 2}, ["c.avif", "e.jpg"]),
         ({"accept": "text/html,image/jxl,*/*"}, ["a.jxl", "e.jpg"]),
     ],

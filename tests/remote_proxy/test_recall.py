@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from remote_proxy.import_drivers import CssImport, Found, HtmlImport, Names
+from remote_proxy.import_drivers import BrowserTraits, CssImport, Found, HtmlImport, Names
 from wire.skeleton import Kind, Use
 
 TESTS = Path(__file__).parents[1]
@@ -35,7 +35,10 @@ class Walk:
 
     def _html(self, url: str, *, top_level: bool) -> None:
         driver = HtmlImport(
-            url, content_type="text/html", accept=RECORDED["accept"], top_level=top_level
+            url,
+            content_type="text/html",
+            browser=BrowserTraits(accept=RECORDED["accept"]),
+            top_level=top_level,
         )
         data = self._file(url)
         for at in range(0, len(data), 512):

@@ -77,3 +77,29 @@ def test_a_picture_alone_is_its_last_level_and_remembers_where_it_showed_more() 
     assert made.data == data[3:]
     assert made.levels == (Level("original", 0, len(data) - 3, "x/y"),)
     assert (made.untold, made.first_step) == ((37,), 0)
+
+
+@pytest.mark.parametrize(
+    ("html", "sheet", "url", "size"),
+    [
+        ("<img src=p.jpg width=40 height=30>", "", "/dir/p.jpg", (40, 30)),
+        ("<img src=p.jpg loading=lazy>", "", "/dir/p.jpg", (0, 0)),
+        ("<img src=a.jpg srcset='b.jpg 2x' width=4>", "", "/dir/b.jpg", (4, 0)),
+        ("<picture><source srcset=w.webp media='(max-width: 9px)'><img src=p.jpg></picture>", "",
+         "/dir/w.webp", (0, 0)),
+        ("<img src=p.jpg><div style='background: url(p.jpg)'>", "", "/dir/p.jpg", None),
+        ("<div style='background: url(p.jpg)'><img src=p.jpg>", "", "/dir/p.jpg", None),
+        ("<div style='background: url(b.jpg)'><img src=a.jpg srcset='b.jpg 2x'>", "",
+         "/dir/b.jpg", None),
+        ("<link rel=stylesheet href=/s.css><img src=a.jpg srcset='b.jpg 2x'>",
+         "p { background: url(/dir/b.jpg) } a { background: url(/dir/a.jpg) }",
+         "/dir/b.jpg", None),
+        ("<div style='background: url(b.png)'>", "", "/dir/b.png", None),
+        ("<script>new Image().src = 'p.jpg'</script>", "", "/dir/p.jpg", None),
+    ],
+)  # fmt: skip
+def test_what_an_img_shows_and_nothing_else_does_stands_there(
+    html: str, sheet: str, url: str, size: tuple[int, int] | None
+) -> None:
+    found = importing(html, sheet).element("http://a.test" + url)
+    assert (None if found is None else (found.width, found.height)) == size

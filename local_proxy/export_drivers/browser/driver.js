@@ -377,6 +377,18 @@
     news.t = title.slice(0, 200);
     soon();
   };
+  // By which pictures are chosen that are offered in several sizes: the next page's, before it asks.
+  let sized = "";
+  const measure = () => {
+    if (window.top !== window) return;
+    const size = [innerWidth, innerHeight, devicePixelRatio * 100];
+    for (let i = 0; i < 3; i++) size[i] = round(size[i]) & 65535;
+    const said = stringify(size);
+    if (said === sized) return;
+    sized = said;
+    news.w = size;
+    soon();
+  };
   let begun = 0;
   const begin = () => {
     if (!begun) return;
@@ -394,7 +406,7 @@
   new MutationObserver(lookSoon).observe(document, {
     childList: true, subtree: true, attributes: true, attributeFilter: ["src", "srcset", "sizes", "media"],
   });
-  listen(window, "resize", lookSoon);
+  listen(window, "resize", () => { lookSoon(); measure(); });
   listen(document, "pointerover", pointer, { passive: true, capture: true });
   listen(window, "click", wanted, true);
   listen(window, "mousedown", wanted, true); // else Shift selects text
@@ -424,4 +436,5 @@
   listen(window, "load", begin);
   listen(document, "DOMContentLoaded", entitle);
   listen(window, "load", entitle);
+  listen(window, "load", measure); // a page says in its head how wide it is on a phone
 })();

@@ -28,6 +28,7 @@ from local_proxy.http.model import Handler, Request, Response, split_url
 from local_proxy.link.components import Component
 from local_proxy.requests.intent import is_navigation
 from local_proxy.tracking_drivers.browser import Tracker
+from wire.continuation import Window
 from wire.fields import header
 from wire.skeleton import Level
 
@@ -79,6 +80,7 @@ class BrowserExport:
         enlarge: Enlarge | None = None,
         restore: Restore | None = None,
         growing: Callable[[int], None] = lambda document: None,
+        window: Callable[[str, Window], None] = lambda client, window: None,
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
@@ -87,6 +89,7 @@ class BrowserExport:
         for those that are known to take it well. `swap`: see Choice. `decode`: undoes the coding of
         pictures that have one; `enlarge` makes files of sketches, `restore` the origin's bytes of
         another form. `growing`: told of a document in which no driver runs, once.
+        `window`: of a client's window, when a page says how large it is.
         """
         self.pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
         """Those that browsers have open, or may bring back."""
@@ -110,6 +113,7 @@ class BrowserExport:
             files=self._files,
             refetch=self._refetch,
             tracker=tracker,
+            window=window,
         )
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ from local_proxy.export_drivers.markup.csp import CHANNEL_PATH, DRIVER_PATH
 from local_proxy.http.error_page import error_page
 from local_proxy.http.model import Request, Response, split_url
 from local_proxy.tracking_drivers.browser import MAX_BEACON, Tracker, parse_beacon, report
+from wire.continuation import Window
 from wire.fields import header
 
 _LEVEL: Final = re.compile(r"[?&]sluice-level=([\w-]{1,64})\.(\d{1,12})\.(\w{1,16})$")
@@ -53,14 +54,16 @@ class DriverRequests:
         files: LevelFiles,
         refetch: Refetch,
         tracker: Tracker,
+        window: Callable[[str, Window], None],
     ) -> None:
-        """`now`: seconds, monotonic."""
+        """`now`: seconds, monotonic. `window` is told of a client's window."""
         self._now = now
         self._pages = pages
         self._channels = channels
         self._files = files
         self._refetch = refetch
         self._tracker = tracker
+        self._window = window
         self._driver_text = _script("driver.js")
         for part in ("keeping", "channel", "left_out"):
             self._driver_text = self._driver_text.replace(
@@ -92,7 +95,9 @@ class DriverRequests:
         said_origin = header(request.headers, "origin", origin)
         if page is None or not (page.origin == origin == said_origin):
             return _nothing("No page that is open asks this.")
-        return self._channel(page) if path.endswith("events") else self._beacon(page, said)
+        if path.endswith("events"):
+            return self._channel(page)
+        return self._beacon(page, said, client=header(request.headers, "user-agent"))
 
     def _driver(self, request: Request, origin: str, ticket: str) -> Response:
         """The driver, to a page's script element alone: its key is not for the page's scripts."""
@@ -165,7 +170,7 @@ class DriverRequests:
         self.kept += 1
         return pictures.to_keep(component.head, original)
 
-    def _beacon(self, page: BrowserPage, said: bytes) -> Response:
+    def _beacon(self, page: BrowserPage, said: bytes, *, client: str) -> Response:
         beacon = parse_beacon(said)
         if beacon is None:
             self.bad_beacons += 1
@@ -175,6 +180,8 @@ class DriverRequests:
             page.closed_at = None
         if beacon.o and not self._tracker.original(page.document, beacon.o):
             page.want(beacon.o)
+        if beacon.w is not None and all(beacon.w):
+            self._window(client, Window(*beacon.w))
         report(beacon, document=page.document, tracker=self._tracker)
         return Response(204, list(_PRIVATE))
 

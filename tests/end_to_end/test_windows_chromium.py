@@ -1,0 +1,88 @@
+"""Of a picture that a page offers in several sizes the one is promised that its browser takes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bench.browsers.cdp import Tab, find_chromium, launch
+from tests.end_to_end.pair import FakeOrigin, Pair, all_three, run, until
+from tests.end_to_end.test_page_load import PHOTO
+from wire.continuation import Window
+
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+OFFERED = (
+    b"<!doctype html><meta name=viewport content='width=device-width'><body>"
+    b"<img src=/plain.jpg srcset='/small.jpg 400w, /middle.jpg 800w, /large.jpg 1600w'"
+    b" sizes=100vw>"
+)
+PHONE = (
+    "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/156.0.0.0 Mobile Safari/537.36"
+)
+
+
+def offer(origin: FakeOrigin) -> None:
+    for page in ("/first", "/second"):
+        origin.serve(page, OFFERED, "text/html")
+    for name in ("plain", "small", "middle", "large"):
+        origin.serve(f"/{name}.jpg", PHOTO.read_bytes(), "image/jpeg")
+
+
+async def shown(tab: Tab, both: Pair, url: str) -> str:
+    """The address of the picture that the page shows, once all is there."""
+    await tab.call("Page.navigate", url=url)
+    async with asyncio.timeout(60):
+        done = "document.readyState == 'complete' && document.images[0]?.complete"
+        while not await tab.evaluate(f"location.href == '{url}' && {done}"):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    return str(await tab.evaluate("document.images[0].currentSrc")).rpartition("/")[2]
+
+
+def test_a_page_says_in_which_window_the_next_one_will_stand() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            offer(origin)
+            async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
+                tab = await browser.new_tab()
+                await tab.viewport(width=390, height=800, scale=2)
+                assert await shown(tab, both, origin.base + "/first") == "middle.jpg"
+                agent = str(await tab.evaluate("navigator.userAgent"))
+                window = Window(390, 800, 200)
+                await until(lambda: both.local.caches.windows.of(agent) == window)
+                origin.asked.clear()
+                assert await shown(tab, both, origin.base + "/second") == "middle.jpg"
+            assert [path for path in origin.counts() if path.endswith(".jpg")] == ["/middle.jpg"]
+            assert both.known(origin.base + "/middle.jpg").promised
+
+    run(go())
+
+
+def test_a_phone_is_known_by_its_name_before_it_has_said_anything() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            offer(origin)
+            async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
+                tab = await browser.new_tab()
+                await tab.viewport(width=412, height=915, scale=2.625)
+                await tab.call("Emulation.setUserAgentOverride", userAgent=PHONE)
+                taken = await shown(tab, both, origin.base + "/first")
+            assert both.known(f"{origin.base}/{taken}").promised
+            assert [path for path in origin.counts() if path.endswith(".jpg")] == [f"/{taken}"]
+
+    run(go())
+
+
+def test_one_that_is_taken_against_expectation_is_coarse_first_all_the_same() -> None:
+    async def go() -> None:
+        async with all_three() as (origin, both):
+            offer(origin)
+            async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
+                tab = await browser.new_tab()
+                await tab.viewport(width=390, height=800, scale=1)
+                taken = await shown(tab, both, origin.base + "/first")
+            component = both.known(f"{origin.base}/{taken}")
+            assert taken == "small.jpg" and not component.promised
+            assert component.levels[0].sketch
+
+    run(go())
