@@ -1,4 +1,4 @@
-"""Of a picture that a page offers in several sizes the one is promised that its browser takes."""
+"""Where a page offers a picture in several sizes, the one is promised that its browser takes."""
 
 from __future__ import annotations
 
