@@ -155,6 +155,7 @@ class Delivery:
             or self._goes_level_by_level()
             or self.job.request.url.startswith("https:")
             or self._rest.begun
+            or self._services.transcoders.plugged
             or self._decision(Kind.IMAGE, size).reduces
         )
 
@@ -313,7 +314,7 @@ class Delivery:
             recipes=again and sender.accepts(abilities.RECIPES),
             scans=again and sender.accepts(abilities.SCANS),
             kept=one or keepable(response.headers),
-            quick=sender.economy.hurries(sender.expected),
+            quick=sender.economy.hurries(sender.expected, worth=decision.worth),
         )
 
     def _prefix_in_time(self, size: int) -> bool:

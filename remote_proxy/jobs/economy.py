@@ -161,10 +161,10 @@ class Economy:
         """Nothing can take the place of what is coarse of a picture, so it goes whole."""
         self._counts[AdaptationReason.ALONE] += 1
 
-    def hurries(self, rate: float | None) -> bool:
+    def hurries(self, rate: float | None, *, worth: float | None = None) -> bool:
         """Whether the link carries what a sketch that is made in less time has more, in less than
-        that is less."""
-        return rate is not None and rate >= QUICK
+        that is less. `worth`: as `adapts` has it; who adapts on any link wants few bytes."""
+        return rate is not None and rate >= QUICK and not self.always(worth)
 
     def late(self) -> None:
         """Work took longer than its patience, and the picture went without it."""

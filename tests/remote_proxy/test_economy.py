@@ -99,6 +99,8 @@ def test_sketches_are_made_quickly_where_the_link_is_quick() -> None:
         *(False, False, False),
         True,
     ]
+    assert not Economy().hurries(BROADBAND, worth=0.0)
+    assert not Economy(worth=0.0).hurries(BROADBAND)
 
 
 def test_another_price_moves_the_line() -> None:

@@ -80,6 +80,8 @@ class Transcoders:
         of this process.
         """
         self._makers = makers or Makers(workers=workers, jpegtran=jpegtran, max_pixels=max_pixels)
+        self.plugged = bool(plugged)
+        """Some are others', and may make whatever they like of a picture."""
         self._plugged = PluggedTranscoders(plugged, max_bytes=max_bytes)
         tools = "jpegtran" if jpegtran else ""
         others = SharedResults(store, tools=tools) if store is not None else None
