@@ -52,7 +52,7 @@ def picture_options(
     `arithmetic`, `sketch`: the device undoes that coding, enlarges sketches, for this picture.
     `webp`: the browser is shown whole files, so a PNG may be one of another type that it takes.
     `recipes`, `scans`: the device makes the origin's bytes of another form; `kept`: browsers may
-    keep them. `quick`: its sketch is.
+    keep them. `quick`: its sketch is to be made soon.
     """
     stop = decision.level if decision.level in LEVELS else "original"
     return PictureOptions(

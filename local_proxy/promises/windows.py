@@ -14,7 +14,7 @@ from typing import Final
 from wire.continuation import Window
 
 MAX_CLIENTS: Final = 64
-"""Browsers, and pages' scripts that say to be others; the latest stay."""
+"""Of which a window is known; those that were heard of last stay."""
 
 
 class Windows:

@@ -29,9 +29,9 @@ _DOCUMENT_ACCEPT: Final = (
     "*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
 )
 _PHONE: Final = (412.0, 915.0, 2.625)
-"""CSS pixels across and down, device pixels for each, of an Android phone ("Mobile" by its name)"""
+"""An Android phone's window: CSS pixels across and down, device pixels for each of them."""
 _IPHONE: Final = (390.0, 844.0, 3.0)
-"""and an iPhone."""
+"""The same of an iPhone."""
 _FIREFOX_IMAGE: Final = "image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5"
 """Firefox names no picture format in a document's `Accept`, and these in a picture's."""
 _DECODED: Final = frozenset(

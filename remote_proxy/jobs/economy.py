@@ -162,8 +162,8 @@ class Economy:
         self._counts[AdaptationReason.ALONE] += 1
 
     def hurries(self, rate: float | None, *, worth: float | None = None) -> bool:
-        """Whether the link carries what a sketch that is made in less time has more, in less than
-        that is less. `worth`: as `adapts` has it; who adapts on any link wants few bytes."""
+        """Whether a sketch is to be made in less time, for the link carries its additional bytes in
+        less than that saves. `worth`: as `adapts` has it; who adapts on any link wants few."""
         return rate is not None and rate >= QUICK and not self.always(worth)
 
     def late(self) -> None:

@@ -172,8 +172,12 @@ class DocumentImport:
     def element(self, url: str) -> Found | None:
         """The <img> that shows the picture at this address, or offers it, and alone does."""
         found = self._elements.get(url) or self._page.names.offered.get(url)
-        alone = found is not None and found.use is Use.ELEMENT and url not in self._elsewhere
+        alone = found is not None and found.use is Use.ELEMENT and not self.elsewhere(url)
         return found if alone else None
+
+    def elsewhere(self, url: str) -> bool:
+        """Whether something else shows the picture, as a background."""
+        return url in self._elsewhere
 
     def _of_sheet(self, finds: list[Found]) -> None:
         """What sheets ask for waits until all policies of the page are known."""

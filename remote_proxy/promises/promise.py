@@ -100,9 +100,11 @@ class Promising:
     def place(self, job: Job) -> Job:
         """What was asked for, as what it is in its document: an <img> whose picture was not
         promised, as of one that is `lazy`, may be coarse first like all others. The device is
-        told."""
+        told. Where a frame of the page shows it otherwise, nobody knows whose request it is."""
         page = self._pages.get(job.document)
         if page is None or job.use is not Use.OTHER or not job.request.levels:
+            return job
+        if any(imports.elsewhere(job.request.url) for imports in page.imports):
             return job
         for imports in page.imports:
             if (found := imports.element(job.request.url)) is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -29,7 +31,20 @@ def offer(origin: FakeOrigin) -> None:
         origin.serve(f"/{name}.jpg", PHOTO.read_bytes(), "image/jpeg")
 
 
-async def shown(tab: Tab, both: Pair, url: str) -> str:
+@asynccontextmanager
+async def windowed(
+    width: int, height: int, scale: float
+) -> AsyncIterator[tuple[FakeOrigin, Pair, Tab]]:
+    """An origin with the two pages, the pair, and a tab in a window of that size."""
+    async with all_three() as (origin, both):
+        offer(origin)
+        async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
+            tab = await browser.new_tab()
+            await tab.viewport(width=width, height=height, scale=scale)
+            yield origin, both, tab
+
+
+async def shown(tab: Tab, url: str) -> str:
     """The address of the picture that the page shows, once all is there."""
     await tab.call("Page.navigate", url=url)
     async with asyncio.timeout(60):
@@ -41,17 +56,13 @@ async def shown(tab: Tab, both: Pair, url: str) -> str:
 
 def test_a_page_says_in_which_window_the_next_one_will_stand() -> None:
     async def go() -> None:
-        async with all_three() as (origin, both):
-            offer(origin)
-            async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
-                tab = await browser.new_tab()
-                await tab.viewport(width=390, height=800, scale=2)
-                assert await shown(tab, both, origin.base + "/first") == "middle.jpg"
-                agent = str(await tab.evaluate("navigator.userAgent"))
-                window = Window(390, 800, 200)
-                await until(lambda: both.local.caches.windows.of(agent) == window)
-                origin.asked.clear()
-                assert await shown(tab, both, origin.base + "/second") == "middle.jpg"
+        async with windowed(390, 800, 2) as (origin, both, tab):
+            assert await shown(tab, origin.base + "/first") == "middle.jpg"
+            agent = str(await tab.evaluate("navigator.userAgent"))
+            window = Window(390, 800, 200)
+            await until(lambda: both.local.caches.windows.of(agent) == window)
+            origin.asked.clear()
+            assert await shown(tab, origin.base + "/second") == "middle.jpg"
             assert [path for path in origin.counts() if path.endswith(".jpg")] == ["/middle.jpg"]
             assert both.known(origin.base + "/middle.jpg").promised
 
@@ -60,13 +71,9 @@ def test_a_page_says_in_which_window_the_next_one_will_stand() -> None:
 
 def test_a_phone_is_known_by_its_name_before_it_has_said_anything() -> None:
     async def go() -> None:
-        async with all_three() as (origin, both):
-            offer(origin)
-            async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
-                tab = await browser.new_tab()
-                await tab.viewport(width=412, height=915, scale=2.625)
-                await tab.call("Emulation.setUserAgentOverride", userAgent=PHONE)
-                taken = await shown(tab, both, origin.base + "/first")
+        async with windowed(412, 915, 2.625) as (origin, both, tab):
+            await tab.call("Emulation.setUserAgentOverride", userAgent=PHONE)
+            taken = await shown(tab, origin.base + "/first")
             assert both.known(f"{origin.base}/{taken}").promised
             assert [path for path in origin.counts() if path.endswith(".jpg")] == [f"/{taken}"]
 
@@ -75,12 +82,8 @@ def test_a_phone_is_known_by_its_name_before_it_has_said_anything() -> None:
 
 def test_one_that_is_taken_against_expectation_is_coarse_first_all_the_same() -> None:
     async def go() -> None:
-        async with all_three() as (origin, both):
-            offer(origin)
-            async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
-                tab = await browser.new_tab()
-                await tab.viewport(width=390, height=800, scale=1)
-                taken = await shown(tab, both, origin.base + "/first")
+        async with windowed(390, 800, 1) as (origin, both, tab):
+            taken = await shown(tab, origin.base + "/first")
             component = both.known(f"{origin.base}/{taken}")
             assert taken == "small.jpg" and not component.promised
             assert component.levels[0].sketch

@@ -251,3 +251,18 @@ def test_frames_without_end_are_not_read() -> None:
         world.page(b"<p>x")
     request = m.Request(5, 5, "GET", PAGE, b"")
     assert not world.read(Job.requested(request, ASKED, None), BODY, HTML)
+
+
+@pytest.mark.parametrize(
+    ("frame", "placed"), [(b"<p>text", True), (b"<body style='background:url(b.png)'>", False)]
+)
+def test_a_lazy_picture_is_placed_unless_a_frame_shows_it_otherwise(
+    frame: bytes, placed: bool
+) -> None:
+    world = World()
+    world.page(b"<img src=b.png loading=lazy width=40 height=30><iframe src=/f></iframe>")
+    (found,) = [job for job in world.begun if job.use is Use.DOCUMENT]
+    assert world.read(found, frame, HTML)
+    asked = m.Request(7, 5, "GET", PAGE + "b.png", b"", levels=True)
+    job = world.promising.place(Job.requested(asked, ASKED, None))
+    assert (job.use, job.width) == ((Use.ELEMENT, 40) if placed else (Use.OTHER, 0))
