@@ -7,7 +7,7 @@ it, whose W grows by its size, are in time still; those without timers have all 
 
 Of several queues each has its share of the link at least. What is in the others can delay a queue
 by no more than the time it takes, so a queue is in time if it is so either at its share, or at the
-whole bandwidth after all others. (Weights: queues.py.)
+whole bandwidth after all others. (Weights: transport/nai/messages/queues.py.)
 
 Pure. Sizes are bytes on the wire; it must not know messages, only their keys.
 """

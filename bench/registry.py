@@ -1,7 +1,7 @@
 """The scenarios there are, room by room.
 
-Each room of bench/scenarios/ lists its own in `entries.py`; a scenario's module is imported only
-when it runs (bench/runner.py). How to add one: docs/benches.md.
+Each room of bench/scenarios/ lists its own in an `entries` module; a scenario's module is imported
+only when it runs (bench/runner.py). How to add one: docs/benches.md.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The transmission hierarchy, its schedulers, multiplexer and demultiplexer (HATS). Pure."""
+"""The transmission hierarchy, its schedulers and the multiplexer (HATS). Pure."""

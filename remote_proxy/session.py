@@ -1,8 +1,9 @@
 """One device's session: messages of the local proxy in, components out.
 
-Coordinates and nothing more: the tree orders (tree.py), deliveries fetch and adapt (delivery.py),
-policies are obeyed (commands.py), documents' parts promised (promise.py), the outbox sends
-(transport/sending/outbox.py). One task per delivery, all in one group that ends with the link.
+Coordinates and nothing more: the tree orders (scheduling/tree.py), deliveries fetch and adapt
+(jobs/delivery.py), policies are obeyed (scheduling/commands.py), documents' parts promised
+(promises/promise.py), the outbox sends (transport/sending/outbox.py). One task per delivery, all in
+one group that ends with the link.
 """
 
 from __future__ import annotations

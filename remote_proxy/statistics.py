@@ -22,7 +22,7 @@ class SessionStatistics:
     refused: Mapping[str, int] = field(default_factory=dict)
     """What there was no room or time for (transcoders.make.registry.Transcoders.refused)."""
     pictures: Mapping[str, int] = field(default_factory=dict)
-    """By what decided whether they were adapted (economy.py)."""
+    """By what decided whether they were adapted (jobs/economy.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@
     path.up.arrived(now)                 what has come over there
     path.next_time()                     when to look again
 
-Lines and their disturbances are those of every other backend (line.py, flight.py), so that a figure
+Lines and their disturbances are those of every other backend (emulation/lines/), so that a figure
 measured here holds on a network device. `run` moves two ends of any protocol that takes `now`.
 """
 

@@ -1,7 +1,7 @@
 """One host, this machine, and slow addresses on it: a relay that terminates TCP. Needs no root.
 
 All addresses that are reached share its line. Bytes are those of payload; packets are not seen, so
-that losses show as delays (impairments.py).
+that losses show as delays (emulation/lines/impairments.py).
 """
 
 from __future__ import annotations

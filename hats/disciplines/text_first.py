@@ -8,7 +8,7 @@ The paper's algorithm, for a scheduler that sits at the root:
     (4) once all text has been transmitted, re-enable the images            `settle`
     (5) restart when text is added                                          `leaf_changed`
 
-Text that only waits for a slow origin holds nobody back (staging.py says why). What the nodes
+Text that only waits for a slow origin holds nobody back (stages.py says why). What the nodes
 are served in apart from that is the inner scheduler's choice.
 """
 

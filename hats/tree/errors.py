@@ -2,7 +2,6 @@
 
 `HierarchyError`: our own code used the tree in a way the paper's rules forbid; a bug of ours.
 `SchedulerError`: a scheduler was named or parameterised wrongly, mostly by a policy.
-`ReceiveError`: the sender broke the rules of a component; the session ends.
 """
 
 from __future__ import annotations
@@ -18,7 +17,3 @@ class HierarchyError(HatsError):
 
 class SchedulerError(HatsError):
     """No scheduler of that name, a parameter it does not take, or one used twice."""
-
-
-class ReceiveError(HatsError):
-    """Data for an unknown or ended component, or more of it than was agreed."""

@@ -1,4 +1,4 @@
-"""A document that a running local proxy has opened for us: the other end of page.py.
+"""A document that a running local proxy has opened for us: the other end of documents/page.py.
 
 `following` gives an office.source.Source in the process of who shows the document.
 """

@@ -1,7 +1,7 @@
 """A document on its way in, part by part, into a sparse file (office.source.Source).
 
 Bytes are put away as they come; nothing of a part is held in memory but the coarse versions of
-pictures. Must not know sessions and links: who asks again when they break is opening.py.
+pictures. Must not know sessions and links: who asks again when they break is packages.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Opens documents by their address: asks the remote for parts, and again when a link has broken.
 
-Joins the uplink with incoming.py and whole.py, and tells policies of documents as of pages. Must
-not know who shows them.
+Joins the uplink with incoming_document.py and whole.py, and tells policies of documents as of
+pages. Must not know who shows them.
 """
 
 from __future__ import annotations

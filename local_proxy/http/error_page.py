@@ -27,8 +27,8 @@ def error_page(status: int, reason: str, *, retry: int = 0) -> Response:
 
     `retry`: seconds after which asking again makes sense (`Retry-After`: RFC 9110, 10.2.3); 0:
     nobody knows. It is known of a device's limits by time (remote_proxy/reach/limits.py), and while
-    the link is down, when link_down.py answers; not of an origin that took too long, nor of a limit
-    that ends with another request."""
+    the link is down, when requests/link_down.py answers; not of an origin that took too long, nor
+    of a limit that ends with another request."""
     text = _PAGE.render(title=f"{status} {phrase(status)}".strip(), reason=reason)
     return Response(
         status,

@@ -1,7 +1,7 @@
 """Acts on what the remote proxy says, each message in its own way.
 
-Of components inbound.py is told, of the rest the session's listener; what is said of the link, the
-tree and pictures is kept here for whoever asks. Must not know: frames, requests.
+Of components the demultiplexer is told, of the rest the session's listener; what is said of the
+link, the tree and pictures is kept here for whoever asks. Must not know: frames, requests.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from local_proxy.link.demultiplexer import Demultiplexer, promised
 from local_proxy.link.echoes import Echoes
-from local_proxy.link.inbound import Arriving, promised
 from local_proxy.link.resumption import Memory
 from local_proxy.link.tree_looks import TreeLooks
 from local_proxy.link.uploads import Uploads
@@ -38,7 +38,7 @@ class RemoteWords:
         session: LocalSession,
         listener: LinkListener,
         *,
-        arrivals: Arriving,
+        arrivals: Demultiplexer,
         memory: Memory,
         uploads: Uploads,
     ) -> None:

@@ -1,7 +1,8 @@
 """The local side of one link: requests and commands out, components in.
 
-Says what is asked and tells one listener what happened; inbound.py fills `Component` objects as
-their bytes come. Knows nothing of HTTP fronts, promises or policies (core.py joins them).
+Says what is asked and tells one listener what happened; the demultiplexer fills `Component`
+objects as their bytes come. Knows nothing of HTTP fronts, promises or policies (requests/core.py
+joins them).
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from msgspec import structs
 from coding.text_shelf import TextShelf
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
+from local_proxy.link.demultiplexer import Demultiplexer
 from local_proxy.link.dictionaries import Dictionaries
 from local_proxy.link.echoes import NOBODY
-from local_proxy.link.inbound import Arriving
 from local_proxy.link.remote_words import RemoteWords
 from local_proxy.link.resumption import Memory
 from local_proxy.link.uploads import Uploads
@@ -135,7 +136,7 @@ class LocalSession:
         self._decided = asyncio.Event()
         self._decided.set()
         self.uploads = Uploads(self.session, wake=link.wake)
-        self._arrivals = Arriving(
+        self._arrivals = Demultiplexer(
             memory,
             accepts=accepts,
             say=self.say,

@@ -2,9 +2,9 @@
 
 aiohttp does HTTP/1.1, TLS and pooling; this module decides what may go wrong and for how long. It
 follows no redirects, keeps no cookies, decodes nothing (see decoder.py), re-writes no URL. The
-guard says what may be reached (connector.py). A body that stops short raises, so that nobody takes
-it for whole (response.py). Sources: RFC 9110, 7.6.1 (hop-by-hop), RFC 9112, 6 (message length);
-design, goal 2: no fixed timeout fires while bytes still move.
+guard says what may be reached (reach/connector.py). A body that stops short raises, so that nobody
+takes it for whole (response.py). Sources: RFC 9110, 7.6.1 (hop-by-hop), RFC 9112, 6 (message
+length); design, goal 2: no fixed timeout fires while bytes still move.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class OriginConfig:
     upload_idle_timeout: float = 120.0
     """Without the server taking a byte of the request's body."""
     per_host: int = 12
-    """Connections, without those that stay open (connections.py); a browser uses 6, but asks for
-    one page at a time."""
+    """Connections, without those that stay open (reach/connections.py); a browser uses 6, but asks
+    for one page at a time."""
     total: int = 256
     """Connections for one device."""
     turn_timeout: float = 60.0

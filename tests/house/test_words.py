@@ -14,8 +14,9 @@ from tests.house.test_rooms import ROOT
 _STUB = re.compile(r"(\S+ )?\S+('s|s')\.( |$)|(Of|Those|That) ")
 """Whose a thing is, or which one of some, but not what it is."""
 _MENTIONED = re.compile(r"(?<![\w/.<-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:py|js|toml|html))\b")
-_EXAMPLES: Final = {"bench/scenarios/coarse_soon.py"}
-"""docs/benches.md has the reader write it."""
+_MODULE = re.compile(r"(?<![\w/.<-])((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)\b")
+_EXAMPLES: Final = {"bench/scenarios/coarse_soon.py", "file.py", "path/to/file.py"}
+"""docs/benches.md has the reader write it; whoever has a plug-in wrote the others."""
 
 
 def _files(pattern: str) -> Iterator[Path]:
@@ -109,3 +110,18 @@ def test_files_that_texts_name_are_there() -> None:
         if name.split("/")[0] in folders and name not in known | _EXAMPLES
     ]
     assert absent == []
+
+
+def test_a_module_names_neighbours_or_says_where_others_are() -> None:
+    """From its own folder, or from one above: who reads it need not search."""
+    far, found = [], 0
+    for path in _files("*.py"):
+        if path.is_relative_to(ROOT / "tests"):
+            continue
+        folders = [folder for folder in path.parents if folder.is_relative_to(ROOT)]
+        for name in _MODULE.findall(path.read_text("utf-8")):
+            found += 1
+            if name not in _EXAMPLES and not any((folder / name).exists() for folder in folders):
+                far.append(f"{path.relative_to(ROOT)}: {name}")
+    assert found > 300
+    assert far == []

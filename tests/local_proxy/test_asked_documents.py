@@ -7,8 +7,8 @@ import pytest
 from coding.text_shelf import TextShelf
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
+from local_proxy.link.demultiplexer import Demultiplexer
 from local_proxy.link.dictionaries import Dictionaries
-from local_proxy.link.inbound import Arriving
 from local_proxy.link.resumption import AskedDocument, Memory
 from wire import messages as m
 from wire.applications import Application
@@ -35,7 +35,7 @@ def test_a_document_is_remembered_until_it_closes() -> None:
 def test_what_a_document_promises_is_its_applications_and_asked_for_so_after_a_break() -> None:
     memory = Memory()
     memory.document_asked(5, asked(Application.OFFICE))
-    arriving = Arriving(
+    arriving = Demultiplexer(
         memory,
         accepts=(),
         say=lambda message: None,

@@ -21,8 +21,8 @@ from local_proxy.documents.incoming_document import (
 from local_proxy.documents.sparse_file import SparseFile
 from local_proxy.link.arrival import Arrival
 from local_proxy.link.components import Component
+from local_proxy.link.demultiplexer import Demultiplexer
 from local_proxy.link.dictionaries import Dictionaries
-from local_proxy.link.inbound import Arriving
 from local_proxy.link.resumption import Memory
 from office.zip_directory import parse
 from tests.office_files import DECK
@@ -50,7 +50,7 @@ class World:
         self.losses = 0
         self.looks: list[list[int]] = []
         """Components that a person looks at, each time it is said."""
-        self.arriving = Arriving(
+        self.arriving = Demultiplexer(
             Memory(),
             accepts=(abilities.EXACT,),
             say=self.said.append,

@@ -1,8 +1,8 @@
 """ATP's sending side: which bytes go next, and what becomes of messages that can't be in time.
 
-The parts know nothing of each other: the tree (queues.py) and what can be in time (admission.py),
-which contest.py keeps alike, appointments (timers.py), how fast (estimator.py), what carries it
-(carriers/interface.py). This one asks each at the right moment:
+The parts know nothing of each other: the tree (messages/queues.py) and what can be in time
+(admission/), which messages/contest.py keeps alike, appointments (admission/timers.py), how fast
+(estimators/), what carries it (carriers/interface.py). This one asks each at the right moment:
 
     submit -> admission -> tree -> (turn: a segment at a time, while estimator and carrier allow)
                  '-> refused     turn -> timers: late;  a new estimate -> admission: early

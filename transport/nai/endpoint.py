@@ -5,8 +5,8 @@
         sent = connection.submit(picture, queue="pictures", timer=3, on_timer=ask)
         async for message in connection.messages(): ...
 
-Thin: what is decided is decided in atp.py and receiver.py, which know no clock. This calls them
-when their time has come, and calls the application back.
+Thin: what is decided is decided in atp.py and receiving/receiver.py, which know no clock. This
+calls them when their time has come, and calls the application back.
 """
 
 from __future__ import annotations

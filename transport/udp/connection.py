@@ -43,7 +43,8 @@ _FAST: Final = 2.5e6
 """Bytes/second, at least, from which on arrivals are told together: one takes half a millisecond
 there, and a burst that tells the rate twenty times as long."""
 _SPAN: Final = 0.002
-"""Seconds of arrivals that are told together; reports over TCP cover more (report_spacing.py)."""
+"""Seconds of arrivals that are told together; reports over TCP cover more
+(transport/gate/report_spacing.py)."""
 _RECORD: Final = 5
 """Bytes by which the headers of UDP, SPP and a payload are more than those of TCP with IP."""
 

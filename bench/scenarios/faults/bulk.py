@@ -3,7 +3,7 @@
 A download of SIZE, whose client stops reading half way for a while; uploads of half that size, by
 length and in chunks, whose server does. Both proxies are processes of their own, without a link
 between them that would limit anything; their memory is looked at all the time. Pages beside such
-transfers: beside.py.
+transfers: bench/scenarios/pages/beside.py.
 
 Knows processes and clients; knows nothing of what a proxy does with the bytes.
 """

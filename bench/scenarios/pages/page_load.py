@@ -1,7 +1,8 @@
 """Page loads over an emulated link, by several peers, each with a cold cache and a fresh pair.
 
 Peers take turns within each run, so that what disturbs the machine disturbs them alike; figures
-are medians. Knows how to arrange loads; what is measured is page_load.py's, or scripted.py's.
+are medians. Knows how to arrange loads; what is measured is bench/pages' affair, or
+bench/origins/scripted.py's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One request on one HTTP/2 stream, from its field section to the end of its response.
 
-The HTTP/2 counterpart of what front.py does between two heads; a task each. Must not know: h2's
-connection, other streams, components.
+The HTTP/2 counterpart of what http1/front.py does between two heads; a task each. Must not know:
+h2's connection, other streams, components.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Messages over byte streams, for the implementations of NAI that have nothing but TCP (ATP,
-section 5.2): nai_tcp.py and nai_mtcp.py.
+section 5.2): baselines/nai_tcp.py and baselines/nai_mtcp.py.
 
     message   id, size, priority, then chunks: a length, so many bytes
     length 0  the sender gives the message up: its timer is over (NAI-MTCP)

@@ -71,8 +71,8 @@ class Estimator(Protocol):
         """It knows the link only as far as that is used, so it must not keep messages out."""
 
     def observe(self, now: float, *, departed: int, backlog: int, latency: float) -> bool:
-        """Bytes that left in all and that wait (`carrier.py`); whether the estimate is a new
-        one."""
+        """Bytes that left in all and that wait (transport/nai/carriers/); whether the estimate is a
+        new one."""
 
     def sent(self, now: float, size: int) -> None:
         """So many bytes went to the carrier."""

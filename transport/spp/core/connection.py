@@ -6,10 +6,10 @@
     connection.received()                           payloads, each once
     connection.deadline(); connection.timeout(now)
 
-It only coordinates; what is where is said at the top of sender.py, incoming.py, control.py,
-acknowledgements.py, paths.py and farewell.py. After each of these calls there may be datagrams to
-send. Sources: Atkin, Birman: "Evaluation of an Adaptive Transport Protocol", 4.1;
-RFC 9000 and 9002, whose machinery it borrows, though its datagrams are not QUIC's.
+It only coordinates; what is where is said at the top of sender.py, received_payloads.py,
+control.py, acknowledgements.py, paths.py and farewell.py. After each of these calls there may be
+datagrams to send. Sources: Atkin, Birman: "Evaluation of an Adaptive Transport Protocol", 4.1; RFC
+9000 and 9002, whose machinery it borrows, though its datagrams are not QUIC's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The layout of SPP's datagrams. Pure: it knows neither keys nor what frames lead to.
 
     kind u8, connection id 4 bytes, packet number u32      big-endian; the number's low half
-    frames, sealed                                          16 bytes longer (seal.py)
+    frames, sealed                                          16 bytes longer (handshake/seal.py)
 
 Numbers count from 0 and are never used twice: what is sent again bears a new one (RFC 9000, 12.3).
 The frames of a datagram are authentic when they get here, so one that is malformed is the peer's
@@ -19,7 +19,7 @@ from transport.spp.core import varint
 from wire.errors import LocalError, PeerError
 
 SEALED: Final = 0x50
-"""The kind of all datagrams but those of the handshake (exchange.py)."""
+"""The kind of all datagrams but those of the handshake (handshake/exchange.py)."""
 CONNECTION_ID: Final = 4
 """Bytes. It finds the connection among those of a socket; it proves nothing."""
 TAG: Final = 16
@@ -107,7 +107,8 @@ class PayloadPart(NamedTuple):
 
 
 class WindowFrame(NamedTuple):
-    """The receiver has room until the payloads' costs add up to this (incoming.py)."""
+    """The receiver has room until the payloads' costs add up to this
+    (transport/sending/incoming.py)."""
 
     limit: int
 

@@ -1,8 +1,8 @@
 """The sending half of a connection: what may go when, and what became of what went. Pure.
 
 It joins what else knows nothing of each other: the account of what is under way (recovery.py),
-payloads that wait (outgoing.py), the size of datagrams (mtu.py), window and pace (congestion/,
-pacing.py).
+payloads that wait (transport/sending/outgoing.py), the size of datagrams (mtu.py), window and pace
+(congestion/, pacing.py).
 """
 
 from __future__ import annotations

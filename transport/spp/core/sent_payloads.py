@@ -2,7 +2,8 @@
 
 Each has a sequence number. One that does not fit a datagram of the path's goes in parts, cut as
 late as can be, since what the path takes may change under way (mtu.py). What was lost goes before
-what is new. The receiver's window counts costs (incoming.py), in the order of sequence numbers.
+what is new. The receiver's window counts costs (transport/sending/incoming.py), in the order of
+sequence numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A connection that runs: a core (core.py) on a port (port.py). One timer, no task."""
+"""A connection that runs: a core (core/connection.py) on a port (port.py). One timer, no task."""
 
 from __future__ import annotations
 

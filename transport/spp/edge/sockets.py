@@ -3,7 +3,7 @@
 UDP_SEGMENT (4.18) takes datagrams of one size as one buffer, UDP_GRO (5.0) hands them out so, and
 SO_TIMESTAMPNS says when the kernel had them: an event loop is late by up to 50 ms under load. Each
 is tried, and done without where it is not to be had. Datagrams are never fragmented on their way
-(IP_PMTUDISC_PROBE): the search for their size (mtu.py) needs to know. ECN bits are left alone.
+(IP_PMTUDISC_PROBE): the search for their size (core/mtu.py) needs to know. ECN bits are left alone.
 
 It knows neither connections nor keys. Sources: udp(7), ip(7), linux/udp.h.
 """

@@ -1,4 +1,4 @@
-"""SPP over UDP: the thin edge between connections (core.py) and a socket, on an asyncio loop.
+"""SPP over UDP: the thin edge between connections (core/) and a socket, on an asyncio loop.
 
     async with await listen("0.0.0.0", 4433, on_link, keys=server_keys) as listener: ...
     link = await connect("remote.test", 4433, keys=client_keys)
@@ -6,7 +6,7 @@
     link.send(b"...")
     for payload in await link.receive(): ...
 
-What runs then: link.py; what shares a socket: port.py; who a peer is: exchange.py, door.py.
+What runs then: link.py; what shares a socket: port.py; who a peer is: handshake/.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Follows what is on its way in over one link, from a component's first word to its last byte.
+"""The demultiplexer of one link: follows components from their first word to their last byte.
+
+Source: HATS, 3.2.3.
 
 Messages about components become what arrival.py makes of one; here is the table of all, what is
 said back about them (credit, cancellation, closed documents), and what becomes of them when the
@@ -36,7 +38,7 @@ MAX_ARRIVALS: Final = 16_384
 """Components on their way in that the remote may promise."""
 
 
-class Arriving:
+class Demultiplexer:
     """The components that one session brings."""
 
     def __init__(
