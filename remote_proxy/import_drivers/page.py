@@ -7,7 +7,7 @@ Chromium's preload scanner does. Source: WHATWG HTML; verified against what Chro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -46,6 +46,13 @@ _PRELOADS: Final[Mapping[str, tuple[Kind, Use]]] = {
 """By `as`; the others that exist are fetched by some browsers only."""
 _IN_FOREIGN: Final = frozenset(("svg", "image", "feimage", "use"))
 """Elements that fetch the same in SVG as in HTML."""
+_LATER: Final[Mapping[str, tuple[str, ...]]] = {
+    "src": ("data-src", "data-lazy-src", "data-original", "data-lazy"),
+    "srcset": ("data-srcset", "data-lazy-srcset"),
+    "sizes": ("data-sizes",),
+}
+"""Where scripts that make pictures lazy find what an <img> is to have once it comes into view: those
+of lazysizes, WP Rocket, jQuery's Lazy Load, slick, and whoever has taken up their names."""
 _NESTED_CONTENTS: Final = frozenset(("object", "embed", "iframe", "frame"))
 """Elements that browsers may leave alone where they are another's fallback."""
 
@@ -274,8 +281,17 @@ class ElementReader:
             self._sources.append(dict(attributes))
 
     def _on_img(self, attributes: Attributes) -> None:
-        sources, self._sources = self._sources or (), None
-        lazy = _is_lazy(attributes)
+        sources, self._sources = self._sources or [], None
+        self._picture(attributes, sources, lazy=_is_lazy(attributes))
+        later = [_later(one) for one in (*sources, attributes)]
+        if any(later):
+            *others, own = (after or one for after, one in zip(later, (*sources, attributes)))
+            self._picture(own, others, lazy=True)
+
+    def _picture(
+        self, attributes: Attributes, sources: Sequence[Attributes], *, lazy: bool
+    ) -> None:
+        """An <img>, with the <source>s before it."""
         width, height = _size(attributes, "width"), _size(attributes, "height")
         offered = [self.scope.resolve(attributes.get("src"))]
         for offering in (*sources, attributes):
@@ -362,6 +378,18 @@ class ElementReader:
         if kind in ("", "text/html", "application/pdf", "image/svg+xml"):
             terms = Terms(destination=destination)
             self._add(reference, Kind.OTHER, Use.DOCUMENT, {}, terms=terms, lazy=not kind)
+
+
+def _later(attributes: Attributes) -> Attributes:
+    """An <img> or <source> as a script makes it once it comes into view; empty: none does."""
+    found = {
+        name: value
+        for name, places in _LATER.items()
+        if (value := next(filter(None, map(attributes.get, places)), ""))
+    }
+    if not found.keys() & {"src", "srcset"}:
+        return {}
+    return {**attributes, "src": "", "srcset": "", **found}
 
 
 def _is_lazy(attributes: Attributes) -> bool:
