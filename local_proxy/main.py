@@ -301,6 +301,7 @@ class LocalProxy:
             restore=self._decoding.restore,
             growing=self._growing,
             window=self.caches.windows.seen,
+            host=HOST,
         )
 
     def _new_https(self, authority: Authority) -> Https:

@@ -68,6 +68,9 @@ class Takes(IntFlag):
     """One level of a picture in its place: what no page shows is a file all the same."""
     PLACE = 128
     """To be told by a Skeleton where in its document it stands. Only of who accepts it (PLACED)."""
+    STANDS = 256
+    """With PLACE: a picture that a script has made stands in an <img>, of a page of which no script
+    reads pixels. Who does not know of this sends what it would have sent."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):

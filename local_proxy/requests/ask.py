@@ -101,6 +101,9 @@ class Asking:
         """
         navigation = is_navigation(request)
         saves = navigation and (saves_data(request) or mode is Mode.SAVER)
+        takes = Takes.NOTHING
+        if wants_picture(request):
+            takes = await self._export.takes(request, document)
         while True:
             session = await self._uplink.wait_session(patience)
             if session is None:
@@ -115,7 +118,7 @@ class Asking:
             with session.undecided():
                 if await self._decided(session, component):
                     break
-        asked = self._asked(request, component, document, mode)
+        asked = self._asked(request, component, document, mode, takes=takes)
         component.on_hint = request.on_hint
         if expect is not None:
             expect(component)
@@ -144,7 +147,7 @@ class Asking:
         return False
 
     def _asked(
-        self, request: Request, component: Component, document: int, mode: Mode
+        self, request: Request, component: Component, document: int, mode: Mode, *, takes: Takes
     ) -> OriginRequest:
         """What the remote is asked."""
         asked = replace(
@@ -152,6 +155,7 @@ class Asking:
             levels=wants_picture(request) or takes_level(request),
             application=application_of(request, document),
         )
+        asked = replace(asked, takes=asked.takes | takes)
         if takes_level(request):
             asked = replace(asked, takes=asked.takes | Takes.LEVEL)
         if component.use is not Use.DOCUMENT:

@@ -101,7 +101,8 @@ class ProxyCore:
     async def handle(self, request: Request) -> Response:
         """Answer it, whatever happens."""
         if is_own(request):
-            return await self._pages.handle(request)
+            said = await self._export.said(request)
+            return said or await self._pages.handle(request)
         document = self._asked_by(header(request.headers, "referer"))
         now = asyncio.get_running_loop().time()
         try:

@@ -72,6 +72,8 @@ class Beacon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     l: Annotated[dict[_Url, tuple[_Size, _Size]], msgspec.Meta(max_length=MAX_PICTURES)] | None = (  # noqa: E741
         None
     )
+    n: Annotated[list[_Url], msgspec.Meta(max_length=MAX_PICTURES)] | None = None
+    """Pictures of <img>s that a script has made or changed, before they have loaded."""
     m: bool | None = None
     """A sound or film plays."""
     t: Annotated[str, msgspec.Meta(max_length=MAX_TITLE)] | None = None

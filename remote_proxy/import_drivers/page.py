@@ -51,8 +51,8 @@ _LATER: Final[Mapping[str, tuple[str, ...]]] = {
     "srcset": ("data-srcset", "data-lazy-srcset"),
     "sizes": ("data-sizes",),
 }
-"""Where scripts that make pictures lazy find what an <img> is to have once it comes into view: those
-of lazysizes, WP Rocket, jQuery's Lazy Load, slick, and whoever has taken up their names."""
+"""Where scripts that make pictures lazy find what an <img> is to have once it comes into view:
+lazysizes, WP Rocket, jQuery's Lazy Load, slick, and whoever has taken up their names."""
 _NESTED_CONTENTS: Final = frozenset(("object", "embed", "iframe", "frame"))
 """Elements that browsers may leave alone where they are another's fallback."""
 
@@ -283,9 +283,10 @@ class ElementReader:
     def _on_img(self, attributes: Attributes) -> None:
         sources, self._sources = self._sources or [], None
         self._picture(attributes, sources, lazy=_is_lazy(attributes))
-        later = [_later(one) for one in (*sources, attributes)]
+        elements = (*sources, attributes)
+        later = [_later(one) for one in elements]
         if any(later):
-            *others, own = (after or one for after, one in zip(later, (*sources, attributes)))
+            *others, own = (one or now for one, now in zip(later, elements, strict=True))
             self._picture(own, others, lazy=True)
 
     def _picture(

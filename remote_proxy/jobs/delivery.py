@@ -377,7 +377,7 @@ class Delivery:
         document shows it, and scripts that made it do not wait to read its pixels."""
         job = self.job
         return (
-            self._takes_one_level
+            bool(job.request.takes & (m.Takes.LEVEL | m.Takes.STANDS))
             or job.resume is not None
             or self._sender.promising.shows(job.document, job.request.url)
         )

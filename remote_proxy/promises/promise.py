@@ -99,8 +99,9 @@ class Promising:
 
     def place(self, job: Job) -> Job:
         """What was asked for, as what it is in its document: an <img> whose picture was not
-        promised, as of one that is `lazy`, may be coarse first like all others. The device is
-        told. Where a frame of the page shows it otherwise, nobody knows whose request it is."""
+        promised, as of one that is `lazy` or that a script has made, may be coarse first like all
+        others. The device is told. Where a frame of the page shows it otherwise, nobody knows whose
+        request it is."""
         page = self._pages.get(job.document)
         if page is None or job.use is not Use.OTHER or not job.request.levels:
             return job
@@ -108,10 +109,14 @@ class Promising:
             return job
         for imports in page.imports:
             if (found := imports.element(job.request.url)) is not None:
-                placed = job.placed(found)
-                self._session.enqueue(m.Skeleton(job.document, [_told(job, found)], False), [])
-                return placed
+                return self._placed(job, found)
+        if job.request.takes & m.Takes.STANDS:
+            return self._placed(job, Found(job.request.url, Kind.IMAGE, Use.ELEMENT, job.order))
         return job
+
+    def _placed(self, job: Job, found: Found) -> Job:
+        self._session.enqueue(m.Skeleton(job.document, [_told(job, found)], False), [])
+        return job.placed(found)
 
     def _document(self, job: Job, response: OriginResponse, essence: str) -> Importer | None:
         embedding = self._embedding(job)

@@ -67,3 +67,41 @@ def test_an_https_page_ends_with_the_pixels_of_the_origin(tmp_path: Path) -> Non
             assert shots[0] == shots[1]
 
     run(go(), timeout=60)
+
+
+MADE = b"""<!doctype html><title>made</title><body><script>addEventListener("load", () => {
+for (const name of %s) {
+    const image = new Image(200, 150);
+    image.src = name;
+    document.body.append(image);
+} })</script></body>"""
+
+
+@pytest.mark.parametrize("secure", [True, False], ids=["https", "http"])
+def test_pictures_that_a_script_makes_are_coarse_first(secure: bool, tmp_path: Path) -> None:
+    names = [f"/{number}.jpg" for number in range(9)]
+
+    async def go() -> None:
+        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
+        tls = root.server("localhost") if secure else None
+        async with (
+            FakeOrigin(tls=tls).running() as origin,
+            slow_pair(rate=100_000, tls=root.trusted(), authority=authority) as both,
+            launched(
+                proxy="{}:{}".format(*both.address), certificate=authority.certificate_pem
+            ) as browser,
+            browser.tab() as tab,
+        ):
+            origin.name = "localhost"
+            origin.serve("/", MADE % str(names).encode())
+            for name in names:
+                origin.serve(name, picture(), "image/jpeg")
+            statistics = both.local.export.statistics
+            await tab.go(origin.base + "/")
+            await until(lambda: statistics().swapped == len(names))
+            await until(lambda: statistics().levels_served >= len(names))
+            await until(lambda: not statistics().coarse)
+            assert [text for text in tab.complaints if "favicon" not in text] == []
+            assert {origin.counts()[name] for name in names} == {1}
+
+    run(go(), timeout=60)

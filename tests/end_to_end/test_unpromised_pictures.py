@@ -5,20 +5,43 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from bench.browsers.cdp import Tab, find_chromium, launch
+from bench.browsers.cdp import Tab, find_chromium
 from remote_proxy.jobs.economy import WORTH
 from tests.end_to_end.pair import FakeOrigin, Pair, run, slow_three, until
+from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_page_load import PHOTO, SITE, refined, same_pixels
+from tests.end_to_end.test_programs_in_pages import slow
+from wire.skeleton import Use
 
 PHOTOS = sorted((SITE / "news" / "img").glob("*.jpg"))[:9]
 LAZY = b"<!doctype html><body><img src=/a.jpg loading=lazy></body>"
 
 SCRIPT = """<!doctype html><script>addEventListener("DOMContentLoaded", () => {
     for (const one of document.querySelectorAll("[data-src]")) one.src = one.dataset.src;
+    for (const one of document.querySelectorAll("[data-made]")) {
+        const image = new Image(200, 150);
+        image.src = one.dataset.made;
+        one.replaceWith(image);
+    }
+    for (const one of document.querySelectorAll("[data-set]")) one.srcset = one.dataset.set + " 1x";
 })</script>"""
+TAGS = {
+    "lazy": "<img src=%s loading=lazy width=200 height=150>",
+    "lazy by a script": "<img src=data:image/gif;base64,AA data-src=%s width=200 height=150>",
+    "made by a script": "<i data-made=%s></i>",
+    "given a picture by a script": "<img data-set=%s width=200 height=150>",
+}
+BACKGROUND = b"""<!doctype html><body><div style="width: 200px; height: 150px"></div><script>
+addEventListener("load", () => { document.querySelector("div").style.background = "url(/a.jpg)"; })
+</script></body>"""
+BOTH = b"""<!doctype html><style>.one { background: url(/a.jpg) }</style><body><script>
+addEventListener("load", () => {
+    document.body.innerHTML = "<img src=/a.jpg width=200 height=150><div class=one>";
+})</script></body>"""
 
 
 def lazy(origin: FakeOrigin, html: bytes = LAZY) -> str:
@@ -85,27 +108,51 @@ def test_it_goes_on_as_it_began_over_another_session() -> None:
 
 
 @pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("tag", ["src=%s loading=lazy", "src=data:image/gif;base64,AA data-src=%s"])
-def test_all_lazy_pictures_of_a_page_are_shown_before_any_is_fine(tag: str) -> None:
-    """A browser has six connections: a picture that were not done with its first response would
-    keep the seventh from being asked for. Scripts that make pictures lazy know where they are by
-    an attribute."""
+@pytest.mark.parametrize("protocol", ["http", "https over HTTP/2"])
+@pytest.mark.parametrize("tag", TAGS.values(), ids=TAGS)
+def test_all_of_a_page_are_shown_before_any_is_fine(
+    tag: str, protocol: str, tmp_path: Path
+) -> None:
+    """Over http a browser has six connections: a picture that were not done with its first response
+    would keep the seventh from being asked for. Scripts that make pictures lazy know where they are
+    by an attribute; of those that they make the driver says that they stand in an <img>."""
 
     async def go() -> None:
-        async with slow_three(rate=100_000) as (origin, _, both):
-            page = _many(origin, tag)
-            async with launch(proxy=f"http://{both.address[0]}:{both.address[1]}") as browser:
-                tab = await browser.new_tab()
-                await tab.call("Page.navigate", url=page)
-                fine = await _fine_when_all_are_shown(tab, both)
+        async with slow(protocol, tmp_path) as (origin, both, tab):
+            await tab.call("Page.navigate", url=_many(origin, tag))
+            fine = await _fine_when_all_are_shown(tab, both)
             assert fine < len(PHOTOS) / 2
             assert all(origin.counts()[f"/{path.name}"] == 1 for path in PHOTOS)
+            await until(lambda: all(_complete(both)), seconds=40)
+            await becomes(tab, "[...document.images].every(one => one.naturalWidth > 200)")
 
-    run(go())
+    asyncio.run(asyncio.wait_for(go(), 60))
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("protocol", ["http", "https over HTTP/2"])
+@pytest.mark.parametrize("page", [BACKGROUND, BOTH], ids=["alone", "and in an <img>"])
+def test_what_a_script_shows_otherwise_comes_as_one_file(
+    page: bytes, protocol: str, tmp_path: Path
+) -> None:
+    """As a background, say: no driver could put a finer level in its place."""
+
+    async def go() -> None:
+        async with slow(protocol, tmp_path) as (origin, both, tab):
+            origin.serve("/page", page, "text/html")
+            origin.serve("/a.jpg", PHOTO.read_bytes(), "image/jpeg")
+            await tab.call("Page.navigate", url=origin.base + "/page")
+            await until(lambda: both.local.components.find(1, origin.base + "/a.jpg"))
+            await until(lambda: both.known(origin.base + "/a.jpg").complete, seconds=40)
+            photo = both.known(origin.base + "/a.jpg")
+            assert not (photo.levels and photo.levels[0].sketch)
+            assert photo.use is not Use.ELEMENT
+
+    asyncio.run(asyncio.wait_for(go(), 60))
 
 
 def _many(origin: FakeOrigin, tag: str) -> str:
-    tags = (f'<img {tag % f"/{path.name}"} width=200 height=150>' for path in PHOTOS)
+    tags = (f"<img {tag % f'/{path.name}'} width=200 height=150>" for path in PHOTOS)
     origin.serve("/many", f"{SCRIPT}<body>{''.join(tags)}</body>".encode(), "text/html")
     for path in PHOTOS:
         origin.serve(f"/{path.name}", path.read_bytes(), "image/jpeg")
@@ -115,7 +162,7 @@ def _many(origin: FakeOrigin, tag: str) -> str:
 async def _fine_when_all_are_shown(tab: Tab, both: Pair) -> int:
     async with asyncio.timeout(60):
         shown = "document.images.length == %d && [...document.images].every("
-        shown += "one => one.complete && one.src.startsWith('http'))"
+        shown += "one => one.complete && one.currentSrc.startsWith('http'))"
         while not await tab.evaluate(shown % len(PHOTOS)):  # noqa: ASYNC110 - the page tells nobody
             await asyncio.sleep(0.02)
     return sum(_complete(both))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,10 +12,10 @@ from local_proxy.export_drivers.browser.asker import Asker
 from local_proxy.export_drivers.browser.channels import Channels
 from local_proxy.export_drivers.browser.driver_requests import MAX_KEY, DriverRequests
 from local_proxy.export_drivers.browser.level_files import LevelFiles
-from local_proxy.export_drivers.browser.page import BrowserPage, PictureStep
+from local_proxy.export_drivers.browser.page import MAX_STANDING, BrowserPage, PictureStep
 from local_proxy.export_drivers.browser.pages import Pages
 from local_proxy.export_drivers.browser.refetch import Refetch
-from local_proxy.export_drivers.markup.csp import CHANNEL_PATH, DRIVER_PATH
+from local_proxy.export_drivers.markup.csp import CHANNEL_PATH, DRIVER_PATH, ConnectSources
 from local_proxy.export_drivers.markup.driver_tag import tagged
 from local_proxy.http.model import Request, Response
 from local_proxy.tracking_drivers.browser import MAX_BEACON
@@ -63,6 +64,7 @@ class Drivers:
             refetch=Refetch(self.fetch),
             tracker=self.tracker,
             window=self.windows.__setitem__,
+            host="sluice.local",
         )
         self.pages.open(1, f"{ORIGIN}/")
         page = self.pages.of_document(1)
@@ -278,5 +280,64 @@ def test_a_beacon_says_how_large_the_window_is_and_no_window_is_none() -> None:
         for size in (b"[390,800]", b"[390,800,-1]", b"[390,800,70000]", b'["390",800,200]', b"3"):
             assert (await drivers.say(b'{"w":' + size + b"}")).status == 400
         assert drivers.windows == {"": Window(390, 800, 200)}
+
+    run(main())
+
+
+OWN = "http://sluice.local" + CHANNEL_PATH + "beacon"
+
+
+async def said_there(drivers: Drivers, body: bytes, *, origin: str = ORIGIN) -> Response:
+    said = stream(drivers.page.key.encode() + b"\n", body)
+    request = Request("POST", OWN, [("origin", origin)], body=said)
+    assert drivers.requests.is_beacon(request)
+    answer = await drivers.requests.answer(request)
+    assert answer is not None
+    return answer
+
+
+def test_what_cannot_wait_for_the_pages_connections_goes_to_the_proxys_own_name() -> None:
+    async def main() -> None:
+        drivers = Drivers()
+        drivers.page.connections = ConnectSources([], origin=ORIGIN)
+        assert OWN.encode() in await text_of(await drivers.driver(*SCRIPT))
+        answer = await said_there(drivers, b'{"n":["http://a.test/p.jpg"]}')
+        assert answer.status == 204
+        assert header(answer.headers, "cross-origin-resource-policy") == "cross-origin"
+        await asyncio.wait_for(drivers.page.stands("http://a.test/p.jpg"), 1)
+
+    run(main())
+
+
+def test_another_site_that_has_a_key_says_nothing_there() -> None:
+    async def main() -> None:
+        drivers = Drivers()
+        answer = await said_there(drivers, b'{"v":true}', origin="http://evil.test")
+        assert answer.status == 404
+        assert drivers.tracker.heard == []
+
+    run(main())
+
+
+def test_where_a_policy_forbids_it_all_goes_to_the_page() -> None:
+    async def main() -> None:
+        drivers = Drivers()
+        fields = [("content-security-policy", "connect-src 'self'")]
+        drivers.page.connections = ConnectSources(fields, origin=ORIGIN)
+        text = await text_of(await drivers.driver(*SCRIPT))
+        assert OWN.encode() not in text
+        assert f"{ORIGIN}{CHANNEL_PATH}beacon".encode() in text
+
+    run(main())
+
+
+def test_a_page_remembers_so_many_pictures_that_scripts_have_made() -> None:
+    async def main() -> None:
+        page = Drivers().page
+        for number in range(MAX_STANDING // 100 + 1):
+            page.stand(f"http://a.test/{number}/{one}" for one in range(100))
+        await asyncio.wait_for(page.stands("http://a.test/0/0"), 1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(page.stands(f"http://a.test/{MAX_STANDING // 100}/99"), 1)
 
     run(main())

@@ -24,7 +24,8 @@ from tests.local_proxy.export_world import (
     text_of,
 )
 from wire.fields import header
-from wire.skeleton import Level, Use
+from wire.messages import Takes
+from wire.skeleton import Kind, Level, Use
 
 CHROME = ("user-agent", "Mozilla/5.0 Chrome/150.0 Safari/537.36")
 SKETCHED = (Level("low", 0, 3, JPEG, width=40, height=30), *PREFIXES[1:])
@@ -35,13 +36,14 @@ class Chosen:
 
     def __init__(self, *, multipart: bool | None = False, driver: bool = True) -> None:
         self.pages = Pages(now=lambda: 0.0, secret=b"s")
+        self.powers = ScriptPowers()
         self.fetched: list[Request] = []
         self.grows: list[int] = []
         self.choice = LevelChoice(
             pages=self.pages,
             files=LevelFiles(None),
             refetch=Refetch(self.fetch),
-            powers=ScriptPowers(),
+            powers=self.powers,
             multipart=multipart,
             growing=self.grows.append,
         )
@@ -234,5 +236,42 @@ def test_a_picture_that_can_not_be_decoded_is_fetched_anew() -> None:
         one.coding, one.identical = "test", False
         assert await text_of(await chosen.ask(one)) == b"again"
         assert [request.url for request in chosen.fetched] == [URL]
+
+    run(main())
+
+
+def test_of_a_picture_that_a_script_makes_it_is_waited_briefly_for_word_of_an_img() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        chosen, request = Chosen(), Request("GET", URL, list(IMAGE))
+        assert await chosen.choice.takes(request, 1) is Takes.NOTHING
+        assert 0.01 <= loop.time() <= 0.05
+        asking = asyncio.ensure_future(chosen.choice.takes(request, 1))
+        await asyncio.sleep(0.005)
+        chosen.page.stand([URL])
+        assert await asking is Takes.STANDS
+        before = loop.time()
+        assert await chosen.choice.takes(request, 1) is Takes.STANDS
+        assert loop.time() == before
+
+    run(main())
+
+
+def test_it_is_not_where_nobody_says_so_or_scripts_read_pixels() -> None:
+    async def main() -> None:
+        request = Request("GET", URL, list(IMAGE))
+        without, reading, shut, unsure = (Chosen(driver=one > 0) for one in range(4))
+        shut.page.shut = True
+        unsure.page.known.clear()
+        script = component(received=0)
+        script.kind, script.data = Kind.SCRIPT, bytearray(b"canvas.drawImage(one)")
+        reading.powers.look(script, reading.page.origin)
+        for chosen in (without, reading, shut, unsure):
+            chosen.page.stand([URL])
+            assert await chosen.choice.takes(request, 1) is Takes.NOTHING
+        assert await Chosen().choice.takes(request, 9) is Takes.NOTHING
+        fetched = Request("GET", URL, [("sec-fetch-dest", "empty"), ("accept", "*/*")])
+        assert await Chosen().choice.takes(fetched, 1) is Takes.NOTHING
+        assert asyncio.get_running_loop().time() == 0
 
     run(main())

@@ -41,7 +41,14 @@
   };
 
   // A policy in a <meta> holds for what comes after it, and tells the page of whatever breaks it.
-  const barred = () => {
+  const named = (url) => {
+    const { protocol, origin, host } = new URL(url);
+    const self = origin === location.origin ? ["'self'"] : [];
+    return ["*", protocol, origin, host, lower(url), ...self];
+  };
+  const HERE = named(BASE);
+  const THERE = named(AT_ONCE_TO);
+  const barred = (names = HERE) => {
     const metas = every(document, "meta[http-equiv]");
     for (let i = 0; i < metas.length; i++) {
       if (lower(attribute(metas[i], "http-equiv")) !== "content-security-policy") continue;
@@ -55,9 +62,7 @@
       if (!sources) continue;
       let open = false;
       for (let j = 1; j < sources.length; j++) {
-        const source = sources[j];
-        open ||= source === "'self'" || source === "*" || source === location.protocol
-          || source === location.origin || source === location.host || source === lower(BASE);
+        for (let k = 0; k < names.length; k++) open ||= sources[j] === names[k];
       }
       if (!open) return true;
     }

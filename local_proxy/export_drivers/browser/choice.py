@@ -25,12 +25,16 @@ from local_proxy.http.error_page import error_page
 from local_proxy.http.model import Request, Response, split_url
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from wire.fields import header
+from wire.messages import Takes
 from wire.skeleton import Level, Use
 
 _WAIT_DRIVER: Final = 0.3
 """Seconds for which a coarse picture waits for the page to fetch its driver."""
 _WAIT_SCRIPTS: Final = 1.0
 """Seconds for which coarse pictures of a page wait for scripts that its markup names."""
+_WAIT_WORD: Final = 0.02
+"""Seconds for which a picture waits for word of an <img> that shows it: a beacon comes within 3 ms
+of the request, unless the machine is busy."""
 _OPEN_PARTS: Final = 128
 """Multipart responses held open for one origin; further pictures are swapped. Half of the streams
 that a browser may have on its connection there, so that all else is asked for at once."""
@@ -65,6 +69,23 @@ class LevelChoice:
         """Multipart responses that are open, by origin."""
         self.swapped = self.multipart = self.streamed = self.whole = 0
         """Pictures answered each way since the start."""
+
+    async def takes(self, request: Request, document: int) -> Takes:
+        """Whether a picture that the document asks for stands in an <img> that a script has made
+        (Takes.STANDS). Its driver says so as the browser asks; of any other picture that a script
+        makes it is not known what will take it, when it has loaded."""
+        page = self._pages.of_document(document)
+        if page is None or not shows(request):
+            return Takes.NOTHING
+        if not page.known.is_set() or self._powers.read_pixels(page.origin):
+            return Takes.NOTHING
+        if not (page.injected and page.alive.is_set()) or page.shut:
+            return Takes.NOTHING
+        try:
+            await asyncio.wait_for(page.stands(request.url), _WAIT_WORD)
+        except TimeoutError:
+            return Takes.NOTHING
+        return Takes.STANDS
 
     async def picture(self, component: Component, request: Request) -> Response:
         """The answer to a browser's request for a picture, in the best way there is."""

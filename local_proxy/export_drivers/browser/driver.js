@@ -8,6 +8,7 @@
   const KEY = "@KEY@"; // in no address and no attribute, where the page could read it
   const NAME = "@NAME@"; // in addresses; unlocks nothing
   const BASE = new URL(script.src).origin + "/.well-known/sluice/";
+  const AT_ONCE_TO = "@AT_ONCE_TO@"; // what can't wait for one of the six connections
   script.remove();
 
   const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
@@ -23,7 +24,7 @@
   const LARGE = 512 * 1024;
   const GECKO = CSS.supports("-moz-appearance", "none"); // blank at any size
   const { CSSStyleSheet, Image, IntersectionObserver, MutationObserver } = window;
-  const { AbortController, Promise, TextDecoder, WeakSet } = window;
+  const { AbortController, Promise, TextDecoder, URL: Address, WeakSet } = window;
   const unbound = (method) => Function.prototype.call.bind(method);
   const decode = unbound(Image.prototype.decode);
   const listen = unbound(EventTarget.prototype.addEventListener);
@@ -31,6 +32,7 @@
   const lower = unbound(String.prototype.toLowerCase);
   const attribute = unbound(Element.prototype.getAttribute);
   const every = unbound(Document.prototype.querySelectorAll);
+  const within = unbound(Element.prototype.querySelectorAll);
   const beneath = unbound(Document.prototype.elementsFromPoint);
   const observe = unbound(IntersectionObserver.prototype.observe);
   const prevent = unbound(Event.prototype.preventDefault);
@@ -52,6 +54,13 @@
   const abort = unbound(AbortController.prototype.abort);
   const beacon = navigator.sendBeacon.bind(navigator);
   const pictures = document.images;
+  const absolute = (reference) => {
+    try {
+      return reference && new Address(reference, document.baseURI).href;
+    } catch {
+      return "";
+    }
+  };
   const table = () => ({ __proto__: null });
 
   // -- finer levels ---------------------------------------------------------------------------
@@ -397,13 +406,15 @@
     open();
   };
 
+  // @MADE@
+
   listen(document, "load", (event) => {
     if (event.target?.localName !== "img") return;
     lookSoon();
     if (finished) open();
     else meanwhile = true;
   }, true);
-  new MutationObserver(lookSoon).observe(document, {
+  new MutationObserver((records) => { made(records); lookSoon(); }).observe(document, {
     childList: true, subtree: true, attributes: true, attributeFilter: ["src", "srcset", "sizes", "media"],
   });
   listen(window, "resize", () => { lookSoon(); measure(); });

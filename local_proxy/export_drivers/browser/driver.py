@@ -30,6 +30,7 @@ from local_proxy.requests.intent import is_navigation
 from local_proxy.tracking_drivers.browser import Tracker
 from wire.continuation import Window
 from wire.fields import header
+from wire.messages import Takes
 from wire.skeleton import Level
 
 
@@ -81,6 +82,7 @@ class BrowserExport:
         restore: Restore | None = None,
         growing: Callable[[int], None] = lambda document: None,
         window: Callable[[str, Window], None] = lambda client, window: None,
+        host: str = "sluice.local",
     ) -> None:
         """`now`: seconds, monotonic. `fetch`: asks the core for a picture once more, whole.
 
@@ -89,7 +91,8 @@ class BrowserExport:
         for those that are known to take it well. `swap`: see Choice. `decode`: undoes the coding of
         pictures that have one; `enlarge` makes files of sketches, `restore` the origin's bytes of
         another form. `growing`: told of a document in which no driver runs, once.
-        `window`: of a client's window, when a page says how large it is.
+        `window`: of a client's window, when a page says how large it is. `host`: the proxy's own
+        name.
         """
         self.pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
         """Those that browsers have open, or may bring back."""
@@ -114,6 +117,7 @@ class BrowserExport:
             refetch=self._refetch,
             tracker=tracker,
             window=window,
+            host=host,
         )
 
     def __repr__(self) -> str:
@@ -163,6 +167,10 @@ class BrowserExport:
         """The answer to a browser's request for a picture, in the best way there is."""
         return await self._choice.picture(component, request)
 
+    async def takes(self, request: Request, document: int) -> Takes:
+        """What its driver says of a picture that the document asks for (Takes.STANDS)."""
+        return await self._choice.takes(request, document)
+
     def leave_out(self, document: int, url: str) -> None:
         """Nothing of this picture comes, says a switch or a budget; its page has a box there, which
         brings it at a tap."""
@@ -187,6 +195,10 @@ class BrowserExport:
         if header(request.headers, "service-worker") == "script":
             self._powers.expect_worker(request.url)
         return await self._requests.answer(request)
+
+    async def said(self, request: Request) -> Response | None:
+        """The answer to a beacon of our driver at the proxy's own name; None: it is none."""
+        return await self._requests.answer(request) if self._requests.is_beacon(request) else None
 
     def look(self, component: Component) -> None:
         """It was promised, or more of it is here: see what the scripts in it can do."""

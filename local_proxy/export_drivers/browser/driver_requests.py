@@ -32,6 +32,8 @@ _PRIVATE: Final = (
     ("cross-origin-resource-policy", "same-origin"),
     ("vary", "*"),  # Cache Storage takes no such answer (Service Workers, Cache.put)
 )
+_SAID: Final = (("cache-control", "no-store"), ("cross-origin-resource-policy", "cross-origin"))
+"""Of an answer in which there is nothing."""
 MAX_KEY: Final = 64
 """Bytes of a driver's key and what ends it, in front of what it says."""
 _SCRIPT: Final = {
@@ -55,8 +57,11 @@ class DriverRequests:
         refetch: Refetch,
         tracker: Tracker,
         window: Callable[[str, Window], None],
+        host: str,
     ) -> None:
-        """`now`: seconds, monotonic. `window` is told of a client's window."""
+        """`now`: seconds, monotonic. `window` is told of a client's window. `host` is the proxy's
+        own name: over http a browser has six connections to the page's."""
+        self._beacons_to = f"http://{host}{CHANNEL_PATH}beacon"
         self._now = now
         self._pages = pages
         self._channels = channels
@@ -65,12 +70,16 @@ class DriverRequests:
         self._tracker = tracker
         self._window = window
         self._driver_text = _script("driver.js")
-        for part in ("keeping", "channel", "left_out"):
+        for part in ("keeping", "channel", "left_out", "made"):
             self._driver_text = self._driver_text.replace(
                 f"  // @{part.upper()}@\n", _script(f"{part}.js")
             )
         self.levels_served = self.beacons = self.bad_beacons = self.kept = 0
         """Since the start."""
+
+    def is_beacon(self, request: Request) -> bool:
+        """Whether it says something at the proxy's own name."""
+        return request.url == self._beacons_to
 
     async def answer(self, request: Request) -> Response | None:
         """The answer to what our driver asks, on whatever host; None: it isn't ours."""
@@ -93,11 +102,15 @@ class DriverRequests:
         key, _, said = (await _read(request.body)).partition(b"\n")
         page = self._pages.of_key(key.decode("latin-1"))
         said_origin = header(request.headers, "origin", origin)
-        if page is None or not (page.origin == origin == said_origin):
+        own = self.is_beacon(request)
+        if page is None or page.origin != said_origin or not (own or page.origin == origin):
             return _nothing("No page that is open asks this.")
         if path.endswith("events"):
             return self._channel(page)
-        return self._beacon(page, said, client=header(request.headers, "user-agent"))
+        answer = self._beacon(page, said, client=header(request.headers, "user-agent"))
+        if own:
+            answer.headers = [*_SAID]
+        return answer
 
     def _driver(self, request: Request, origin: str, ticket: str) -> Response:
         """The driver, to a page's script element alone: its key is not for the page's scripts."""
@@ -109,8 +122,14 @@ class DriverRequests:
         text = "document.currentScript?.remove();"
         if page is not None:
             text = self._driver_text.replace("@KEY@", page.key).replace("@NAME@", page.name)
+            text = text.replace("@AT_ONCE_TO@", self._at_once_to(page))
         headers = [("content-type", "text/javascript; charset=utf-8"), *_PRIVATE]
         return Response(200, headers, text.encode())
+
+    def _at_once_to(self, page: BrowserPage) -> str:
+        """Where its driver says what can't wait for one of the page's own connections."""
+        http = page.origin.startswith("http:") and page.fetches(self._beacons_to)
+        return self._beacons_to if http else f"{page.origin}{CHANNEL_PATH}beacon"
 
     async def _level(
         self, request: Request, plain: str, page_name: str, number: int, name: str
@@ -180,6 +199,8 @@ class DriverRequests:
             page.closed_at = None
         if beacon.o and not self._tracker.original(page.document, beacon.o):
             page.want(beacon.o)
+        if beacon.n:
+            page.stand(beacon.n)
         if beacon.w is not None and all(beacon.w):
             self._window(client, Window(*beacon.w))
         report(beacon, document=page.document, tracker=self._tracker)

@@ -6,8 +6,9 @@ Must not know: HTTP, how a level is delivered.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from local_proxy.export_drivers.browser.asker import Asker
@@ -32,6 +33,9 @@ MAX_LEFT: Final = 1024
 
 MAX_WANTED: Final = 64
 """Pictures that a reader can want at a time."""
+
+MAX_STANDING: Final = 4096
+"""Pictures that scripts have made of which a page remembers that they stand in an <img>."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,10 @@ class BrowserPage:
         """Pictures to be fetched anew, because their reader wants more than was to come."""
         self._left: dict[str, None] = {}
         """Pictures that are left out."""
+        self._standing: set[str] = set()
+        """Pictures that scripts have made, which stand in an <img>."""
+        self._told = asyncio.Event()
+        """Set when there are more of these."""
 
     def __repr__(self) -> str:
         return f"<BrowserPage {self.document} {self.url} {len(self.pictures)} coarse>"
@@ -205,6 +213,18 @@ class BrowserPage:
         """The reader wants the original of a picture that is not to come by itself."""
         self._anew = [*self._anew[1 - MAX_WANTED :], url]
         self.changed.set()
+
+    def stand(self, urls: Iterable[str]) -> None:
+        """The driver sees an <img> of each of these, which a script has made or changed."""
+        room = MAX_STANDING - len(self._standing)
+        self._standing.update(islice(urls, room))
+        told, self._told = self._told, asyncio.Event()
+        told.set()
+
+    async def stands(self, url: str) -> None:
+        """Until an <img> is known to show this one."""
+        while url not in self._standing:
+            await self._told.wait()
 
     def leave_out(self, url: str) -> None:
         """Nothing of this picture comes."""

@@ -1,0 +1,59 @@
+  // -- pictures that scripts make ---------------------------------------------------------------
+
+  // Part of driver.js, in whose scope it is. Of an <img> that a script has made, or given another
+  // picture, the proxy learns as the browser asks for it: any other picture that a script makes must
+  // be whole when it says that it is. What the parser makes is known from the markup.
+
+  const CANDIDATE = /\s*,*\s*(\S*[^\s,])(?:\s[^,]*)?(?:,|$)/g;
+  const candidates = (node, found) => {
+    const set = attribute(node, "srcset");
+    if (set) replace(set, CANDIDATE, (_, url) => { found[found.length] = url; });
+  };
+  // All that it may take: which one that is the browser says when it has come.
+  const offers = (image) => {
+    const found = [image.src];
+    candidates(image, found);
+    const parent = image.parentNode;
+    if (parent?.localName !== "picture") return found;
+    for (let node = parent.firstElementChild; node && node !== image; node = node.nextElementSibling) {
+      candidates(node, found);
+    }
+    return found;
+  };
+  const told = table(); // address -> true
+  let room = 4096;
+  const MOST = 32 * 1024; // characters at a time: half of what beacons under way may have (Fetch, 4.6)
+  const made = (records) => {
+    const parsing = document.readyState === "loading";
+    const fresh = [];
+    let size = 0;
+    const tell = (image) => {
+      if (image.complete) return;
+      const offered = offers(image);
+      for (let i = 0; i < offered.length; i++) {
+        const url = plain(absolute(offered[i]));
+        if (!url.startsWith("http") || told[url] || !room || fresh.length === 256) continue;
+        size += url.length;
+        if (size > MOST) return;
+        told[url] = true;
+        room--;
+        fresh[fresh.length] = url;
+      }
+    };
+    for (let i = 0; i < records.length; i++) {
+      const { type, target, addedNodes } = records[i];
+      if (type === "attributes") {
+        if (target.localName === "img") tell(target);
+        continue;
+      }
+      for (let j = 0; j < addedNodes.length; j++) {
+        const node = addedNodes[j];
+        if (parsing || node.nodeType !== 1) continue;
+        if (node.localName === "img") tell(node);
+        const images = within(node, "img");
+        for (let k = 0; k < images.length; k++) tell(images[k]);
+      }
+    }
+    if (!fresh.length || barred()) return;
+    beacon(barred(THERE) ? BASE + "beacon" : AT_ONCE_TO, KEY + "\n" + stringify({ n: fresh }));
+  };
