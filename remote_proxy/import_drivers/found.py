@@ -301,11 +301,13 @@ def _merged(known: Found, found: Found) -> Found:
     """What one URL stands for that was found twice; `known` itself: nothing new.
 
     A request is never put together from two elements, as a page may forbid either: the first of
-    those that are not lazy makes it.
+    those that are not lazy makes it. A picture that was to be there early is what shows it.
     """
     if found.kind is Kind.STYLE and found.terms.applies and not known.terms.applies:
         return known if found.lazy else found
     pictures = known.kind is found.kind is Kind.IMAGE
+    if pictures and found.terms.applies and not known.terms.applies:
+        return replace(found, order=known.order, lazy=False)
     background = pictures and Use.BACKGROUND in (known.use, found.use)
     one = found if known.lazy and not found.lazy else known
     use = Use.BACKGROUND if background and one.use is Use.ELEMENT else one.use

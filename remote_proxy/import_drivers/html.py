@@ -74,6 +74,11 @@ class HtmlImport:
         self._parse(self._decoder.feed(data), final=False)
         return self._findings.take()
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be found in it."""
+        return self._parser is None
+
     def close(self) -> list[Found]:
         """The rest, and what has turned out to be in use."""
         self._parse(self._decoder.close(), final=True)

@@ -122,6 +122,8 @@ class DocumentImport:
         self._sheets: dict[str, Found] = {}
         self._sheet_policies: dict[str, str] = {}
         self._waiting: list[Found] = []
+        self._early: dict[str, Found] = {}
+        """Pictures that are to be there early, for who has not been found yet."""
         self._page = HtmlImport(
             document.url,
             content_type=header(list(document.response_headers), "content-type"),
@@ -136,10 +138,8 @@ class DocumentImport:
         """For the page's own bytes, which `plugged` is given at the end. `html`: they are that."""
         driver: Driver = self._page if html else Unread()
         if plugged is None:
-            return Importer(driver, self._consider)
-        return Importer(
-            driver, self._consider, whole=lambda data: plugged(data, self._page.browser)
-        )
+            return Importer(driver, self._of_page)
+        return Importer(driver, self._of_page, whole=lambda data: plugged(data, self._page.browser))
 
     def add(self, finds: list[Found]) -> None:
         """What others have found in the page."""
@@ -178,6 +178,26 @@ class DocumentImport:
     def elsewhere(self, url: str) -> bool:
         """Whether something else shows the picture, as a background."""
         return url in self._elsewhere
+
+    def asked(self, url: str) -> None:
+        """The browser asks for it itself."""
+        if self._early.pop(url, None) is not None:
+            self._rules.known(url)
+
+    def _of_page(self, finds: list[Found]) -> None:
+        """Pictures that a page only wants to have early wait for what shows them, which says
+        whether they may be coarse; at its end they are whose they may be."""
+        ready, early = [], self._early
+        for found in finds:
+            if found.kind is Kind.IMAGE and not found.terms.applies:
+                early[found.url] = found
+            else:
+                early.pop(found.url, None)
+                ready.append(found)
+        if self._page.over:
+            ready += early.values()
+            early.clear()
+        self._consider(ready)
 
     def _of_sheet(self, finds: list[Found]) -> None:
         """What sheets ask for waits until all policies of the page are known."""

@@ -130,6 +130,10 @@ class Prefetcher:
         self._limit = limit
         self._granted: set[str] = set()
 
+    def known(self, url: str) -> None:
+        """It is on its way."""
+        self._granted.add(url)
+
     def consider(self, found: Found) -> Prefetch | NotFetched:
         """What to do about a find."""
         if found.url in self._granted:

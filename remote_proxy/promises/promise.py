@@ -105,6 +105,8 @@ class Promising:
         page = self._pages.get(job.document)
         if page is None or job.use is not Use.OTHER or not job.request.levels:
             return job
+        for imports in page.imports:
+            imports.asked(job.request.url)
         if any(imports.elsewhere(job.request.url) for imports in page.imports):
             return job
         for imports in page.imports:

@@ -30,10 +30,11 @@ SCRIPT = """<!doctype html><script>addEventListener("DOMContentLoaded", () => {
     for (const one of document.querySelectorAll("[data-set]")) one.srcset = one.dataset.set + " 1x";
 })</script>"""
 TAGS = {
-    "lazy": "<img src=%s loading=lazy width=200 height=150>",
-    "lazy by a script": "<img src=data:image/gif;base64,AA data-src=%s width=200 height=150>",
-    "made by a script": "<i data-made=%s></i>",
-    "given a picture by a script": "<img data-set=%s width=200 height=150>",
+    "lazy": "<img src={} loading=lazy width=200 height=150>",
+    "lazy by a script": "<img src=data:image/gif;base64,AA data-src={} width=200 height=150>",
+    "made by a script": "<i data-made={}></i>",
+    "given a picture by a script": "<img data-set={} width=200 height=150>",
+    "wanted early": "<link rel=preload as=image href={0}><img src={0} width=200 height=150>",
 }
 BACKGROUND = b"""<!doctype html><body><div style="width: 200px; height: 150px"></div><script>
 addEventListener("load", () => { document.querySelector("div").style.background = "url(/a.jpg)"; })
@@ -124,6 +125,7 @@ def test_all_of_a_page_are_shown_before_any_is_fine(
             assert fine < len(PHOTOS) / 2
             assert all(origin.counts()[f"/{path.name}"] == 1 for path in PHOTOS)
             await until(lambda: all(_complete(both)), seconds=40)
+            await until(lambda: not both.local.export.statistics().coarse)
             await becomes(tab, "[...document.images].every(one => one.naturalWidth > 200)")
 
     asyncio.run(asyncio.wait_for(go(), 60))
@@ -152,7 +154,7 @@ def test_what_a_script_shows_otherwise_comes_as_one_file(
 
 
 def _many(origin: FakeOrigin, tag: str) -> str:
-    tags = (f"<img {tag % f'/{path.name}'} width=200 height=150>" for path in PHOTOS)
+    tags = (tag.format(f"/{path.name}") for path in PHOTOS)
     origin.serve("/many", f"{SCRIPT}<body>{''.join(tags)}</body>".encode(), "text/html")
     for path in PHOTOS:
         origin.serve(f"/{path.name}", path.read_bytes(), "image/jpeg")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from remote_proxy.promises.document_import import DocumentImport
-from remote_proxy.promises.prefetch import Document
+from remote_proxy.promises.prefetch import Document, Prefetch
 from transcoders.picture import Picture, alone
-from wire.skeleton import Level
+from wire.skeleton import Level, Use
 
 PAGE = "http://a.test/dir/page.html"
 
@@ -103,3 +103,46 @@ def test_what_an_img_shows_and_nothing_else_does_stands_there(
 ) -> None:
     found = importing(html, sheet).element("http://a.test" + url)
     assert (None if found is None else (found.width, found.height)) == size
+
+
+EARLY = "<link rel=preload as=image href=p.jpg>"
+
+
+def promising() -> tuple[DocumentImport, list[tuple[str, Use]]]:
+    """A document, and what is promised of it so far."""
+    promised: list[tuple[str, Use]] = []
+    headers = [("content-type", "text/html; charset=utf-8")]
+
+    def wanted(prefetches: list[Prefetch]) -> None:
+        promised.extend((one.found.url.rpartition("/")[2], one.found.use) for one in prefetches)
+
+    return DocumentImport(Document(PAGE, [], headers), wanted), promised
+
+
+@pytest.mark.parametrize(
+    ("shown", "use"),
+    [
+        ("<img src=p.jpg>", Use.ELEMENT),
+        ("<div style='background: url(p.jpg)'>", Use.BACKGROUND),
+        ("<p>", Use.OTHER),
+    ],
+)
+def test_a_picture_that_is_wanted_early_is_promised_as_what_shows_it(shown: str, use: Use) -> None:
+    one, promised = promising()
+    page = one.page()
+    page.feed(EARLY.encode())
+    assert promised == []
+    page.feed(shown.encode())
+    page.close()
+    assert [kept for kept in promised if kept[0] == "p.jpg"] == [("p.jpg", use)]
+
+
+def test_one_that_its_browser_has_asked_for_meanwhile_is_not_promised() -> None:
+    one, promised = promising()
+    page = one.page()
+    page.feed(EARLY.encode())
+    one.asked("http://a.test/dir/p.jpg")
+    page.feed(b"<img src=p.jpg><img src=q.jpg>")
+    page.close()
+    assert [name for name, _ in promised] == ["q.jpg"]
+    assert one.element("http://a.test/dir/p.jpg") is not None
