@@ -194,9 +194,15 @@ class PromiseKeeper:
         """Counts since the session began."""
         return self._table.statistics()
 
-    @staticmethod
-    def _judge(promised: Promised, request: Request, whose: Whose, now: float) -> PromiseVerdict:
-        return may_use(promised, request.headers, request.method, request.url, now, whose=whose)
+    def _judge(
+        self, promised: Promised, request: Request, whose: Whose, now: float
+    ) -> PromiseVerdict:
+        component = self._components.get(promised.component)
+        return may_use(
+            *(promised, request.headers, request.method, request.url, now),
+            whose=whose,
+            coming=component is not None and not component.complete and wants_picture(request),
+        )
 
 
 def _answerable(found: list[Promised], initiators: Initiators) -> list[tuple[Whose, Promised]]:

@@ -14,6 +14,9 @@ Decisions, and why:
 - `no-store` and `Set-Cookie` make a promise good for one request: as many as the origin answered.
 - So do responses that are not fresh any more, and requests for one newer than is here: whoever asks
   once more than caches may answer wants to hear of changes (a script that polls, a reload).
+- A page that asks for a picture twice before all of it is here gets one: to a browser it is the one
+  that it has asked for (HTML, "list of available images" and preloads), but that Chromium, which is
+  sent it as parts that replace each other, asks anew for the <img> behind a preload.
 - Redirects are promised as the redirects they are; their targets are promises of their own.
 - Errors that another request might not meet (401, 403, 429, 5xx) are never passed on.
 - The Referer must be of the same origin: hosts answer by it. It may be missing where the request
@@ -119,8 +122,10 @@ def may_use(
     now: float,
     *,
     whose: Whose = Whose.OWN,
+    coming: bool = False,
 ) -> PromiseVerdict:
-    """Whether the promise may answer this request."""
+    """Whether the promise may answer this request. `coming`: of a picture, all of which is not here
+    yet."""
     refused = _request_refused(promise, request_headers, method, url, now)
     refused = refused or _maker_refused(promise, request_headers, whose)
     if refused:
@@ -131,7 +136,8 @@ def may_use(
     if not refused and whose is not Whose.OWN and _is_for_one(promise.head):
         refused = "of another document, and not to be shared"
     if not refused and (promise.uses or whose is Whose.OTHER):
-        refused = _reuse_refused(promise, promise.head, request_headers, now)
+        coming = coming and whose is Whose.OWN
+        refused = _reuse_refused(promise, promise.head, request_headers, now, coming=coming)
     if refused:
         return PromiseVerdict(False, refused)
     if promise.head.status == 200 and _unmodified(request_headers, promise.head.headers):
@@ -198,14 +204,14 @@ def _response_refused(promise: Promised, head: ResponseHead, headers: Headers) -
 
 
 def _reuse_refused(
-    promise: Promised, head: ResponseHead, headers: Headers, now: float
+    promise: Promised, head: ResponseHead, headers: Headers, now: float, *, coming: bool
 ) -> str | None:
     """What has answered already is a stored response to all others (RFC 9111, 4 and 5.2.1)."""
     asked = directives(headers)
     if "no-cache" in asked or (not asked and "no-cache" in header(headers, "pragma").lower()):
         return "already used, and the request is for none that is stored"
     held = now - promise.made_at
-    if held >= left_when_made(head.headers):
+    if held >= left_when_made(head.headers) and not coming:
         return "already used, and not fresh any more"
     wanted = max_age(headers)
     if wanted is not None and held + age_on_arrival(head.headers) >= wanted:

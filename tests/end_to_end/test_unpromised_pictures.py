@@ -123,7 +123,7 @@ def test_all_of_a_page_are_shown_before_any_is_fine(
             await tab.call("Page.navigate", url=_many(origin, tag))
             fine = await _fine_when_all_are_shown(tab, both)
             assert fine < len(PHOTOS) / 2
-            assert all(origin.counts()[f"/{path.name}"] == 1 for path in PHOTOS)
+            assert {origin.counts()[f"/{path.name}"] for path in PHOTOS} == {1}
             await until(lambda: all(_complete(both)), seconds=40)
             await until(lambda: not both.local.export.statistics().coarse)
             await becomes(tab, "[...document.images].every(one => one.naturalWidth > 200)")

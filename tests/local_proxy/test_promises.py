@@ -277,3 +277,26 @@ def test_who_says_no_referer_gets_nothing_of_another_document() -> None:
     promise = promised(sent=REFERER, got="cache-control: max-age=60")
     assert may_use(promise, SENT, "GET", URL, 1.0).use
     assert not may_use(promise, SENT, "GET", URL, 1.0, whose=Whose.OTHER).use
+
+
+@pytest.mark.parametrize(
+    ("got", "more", "whose", "use"),
+    [
+        ("", "", Whose.OWN, True),
+        ("cache-control: no-cache", "", Whose.OWN, True),
+        ("", "", Whose.PEER, False),
+        ("cache-control: no-store", "", Whose.OWN, False),
+        ("set-cookie: a=1", "", Whose.OWN, False),
+        ("", "cache-control: no-cache", Whose.OWN, False),
+        ("", "cache-control: max-age=0", Whose.OWN, False),
+    ],
+)
+def test_a_picture_asked_for_twice_before_it_is_here_is_one(
+    got: str, more: str, whose: Whose, use: bool
+) -> None:
+    """By its own page, unless the origin meant it for one request or the page wants another."""
+    one, asked = promised(got=got), SENT + fields(more)
+    one.uses = 1
+    verdict = may_use(one, asked, "GET", URL, 1.0, whose=whose, coming=True)
+    assert verdict.use is use
+    assert not may_use(one, asked, "GET", URL, 1.0, whose=whose).use
