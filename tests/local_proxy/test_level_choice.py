@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from emulation.memory.virtual_time import run
 from local_proxy.export_drivers.browser.choice import LevelChoice
 from local_proxy.export_drivers.browser.level_files import LevelFiles
@@ -240,19 +242,38 @@ def test_a_picture_that_can_not_be_decoded_is_fetched_anew() -> None:
     run(main())
 
 
-def test_of_a_picture_that_a_script_makes_it_is_waited_briefly_for_word_of_an_img() -> None:
+def test_of_a_picture_that_a_script_makes_it_is_waited_for_word_of_an_img() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         chosen, request = Chosen(), Request("GET", URL, list(IMAGE))
-        assert await chosen.choice.takes(request, 1) is Takes.NOTHING
-        assert 0.01 <= loop.time() <= 0.06
         asking = asyncio.ensure_future(chosen.choice.takes(request, 1))
         await asyncio.sleep(0.005)
-        chosen.page.stand([URL])
+        chosen.page.stand([URL + "?other"], now=loop.time())
+        await asyncio.sleep(0.1)
+        chosen.page.stand([URL], now=loop.time())
         assert await asking is Takes.STANDS
         before = loop.time()
         assert await chosen.choice.takes(request, 1) is Takes.STANDS
         assert loop.time() == before
+
+    run(main())
+
+
+def test_what_waits_in_vain_teaches_to_wait_less_and_what_comes_late_more() -> None:
+    async def main() -> None:
+        loop, chosen = asyncio.get_running_loop(), Chosen()
+        took = []
+        for number in range(20):
+            before = loop.time()
+            request = Request("GET", f"{URL}?{number}", list(IMAGE))
+            assert await chosen.choice.takes(request, 1) is Takes.NOTHING
+            took.append(loop.time() - before)
+        assert took == sorted(took, reverse=True)
+        assert took[0] == pytest.approx(0.2)
+        assert took[-1] == pytest.approx(0.02)
+        await asyncio.sleep(0.03)
+        chosen.page.stand([f"{URL}?19"], now=loop.time())
+        assert chosen.page.word.seconds == pytest.approx(0.15)
 
     run(main())
 
@@ -267,7 +288,7 @@ def test_it_is_not_where_nobody_says_so_or_scripts_read_pixels() -> None:
         script.kind, script.data = Kind.SCRIPT, bytearray(b"canvas.drawImage(one)")
         reading.powers.look(script, reading.page.origin)
         for chosen in (without, reading, shut, unsure):
-            chosen.page.stand([URL])
+            chosen.page.stand([URL], now=0.0)
             assert await chosen.choice.takes(request, 1) is Takes.NOTHING
         assert await Chosen().choice.takes(request, 9) is Takes.NOTHING
         fetched = Request("GET", URL, [("sec-fetch-dest", "empty"), ("accept", "*/*")])

@@ -32,11 +32,6 @@ _WAIT_DRIVER: Final = 0.3
 """Seconds for which a coarse picture waits for the page to fetch its driver."""
 _WAIT_SCRIPTS: Final = 1.0
 """Seconds for which coarse pictures of a page wait for scripts that its markup names."""
-_WAIT_WORD: Final = 0.05
-"""Seconds for which a picture waits for word of an <img> that shows it: a beacon comes within 3 ms
-of the request, unless the machine is busy;"""
-_LOOKS: Final = 5
-"""and as many times at least what has come meanwhile is read first."""
 _OPEN_PARTS: Final = 128
 """Multipart responses held open for one origin; further pictures are swapped. Half of the streams
 that a browser may have on its connection there, so that all else is asked for at once."""
@@ -83,11 +78,7 @@ class LevelChoice:
             return Takes.NOTHING
         if not (page.injected and page.alive.is_set()) or page.shut:
             return Takes.NOTHING
-        for _ in range(_LOOKS):
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(page.stands(request.url), _WAIT_WORD / _LOOKS)
-                return Takes.STANDS
-        return Takes.NOTHING
+        return Takes.STANDS if await page.stands(request.url) else Takes.NOTHING
 
     async def picture(self, component: Component, request: Request) -> Response:
         """The answer to a browser's request for a picture, in the best way there is."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from local_proxy.export_drivers.browser.asker import Asker
+from local_proxy.export_drivers.browser.word_patience import WordPatience
 from local_proxy.export_drivers.markup.csp import ConnectSources
 from local_proxy.link.components import Component
 from wire.skeleton import Level
@@ -36,6 +38,9 @@ MAX_WANTED: Final = 64
 
 MAX_STANDING: Final = 4096
 """Pictures that scripts have made of which a page remembers that they stand in an <img>."""
+
+_LOOKS: Final = 5
+"""Times at least that what has come meanwhile is read before a picture has waited enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,10 @@ class CoarsePicture:
 class BrowserPage:
     """A document as it is shown in one window."""
 
-    def __init__(self, document: int, url: str, *, name: str, key: str) -> None:
+    def __init__(
+        self, document: int, url: str, *, name: str, key: str, word: WordPatience | None = None
+    ) -> None:
+        """`word`: how long its pictures wait for word of their <img>s, as all pages' do."""
         self.document = document
         self.url = url
         self.origin = "/".join(url.split("/", 3)[:3])
@@ -167,8 +175,11 @@ class BrowserPage:
         """Pictures to be fetched anew, because their reader wants more than was to come."""
         self._left: dict[str, None] = {}
         """Pictures that are left out."""
+        self.word = word or WordPatience()
         self._standing: set[str] = set()
         """Pictures that scripts have made, which stand in an <img>."""
+        self._asked: dict[str, float] = {}
+        """Pictures of which that was not said before they were asked for, and when they were."""
         self._told = asyncio.Event()
         """Set when there are more of these."""
 
@@ -214,17 +225,33 @@ class BrowserPage:
         self._anew = [*self._anew[1 - MAX_WANTED :], url]
         self.changed.set()
 
-    def stand(self, urls: Iterable[str]) -> None:
+    def stand(self, urls: Iterable[str], *, now: float) -> None:
         """The driver sees an <img> of each of these, which a script has made or changed."""
         room = MAX_STANDING - len(self._standing)
-        self._standing.update(islice(urls, room))
+        for url in islice(urls, room):
+            self._standing.add(url)
+            if (asked := self._asked.pop(url, None)) is not None:
+                self.word.came(now - asked)
         told, self._told = self._told, asyncio.Event()
         told.set()
 
-    async def stands(self, url: str) -> None:
-        """Until an <img> is known to show this one."""
-        while url not in self._standing:
-            await self._told.wait()
+    async def stands(self, url: str) -> bool:
+        """Whether an <img> shows this one; that it does may be said a little later."""
+        if url in self._standing:
+            return True
+        loop, looks = asyncio.get_running_loop(), 0
+        began = loop.time()
+        if len(self._asked) < MAX_STANDING:
+            self._asked[url] = began
+        until = began + self.word.seconds
+        while looks < _LOOKS or loop.time() < until:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._told.wait(), self.word.seconds / _LOOKS)
+            if url in self._standing:
+                return True
+            looks += 1
+        self.word.vain()
+        return False
 
     def leave_out(self, url: str) -> None:
         """Nothing of this picture comes."""

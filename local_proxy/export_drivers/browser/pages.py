@@ -19,6 +19,7 @@ from typing import Final
 
 from local_proxy.export_drivers.browser.asker import Asker
 from local_proxy.export_drivers.browser.page import BrowserPage, PictureRequest
+from local_proxy.export_drivers.browser.word_patience import WordPatience
 from local_proxy.link.components import Component
 
 GRACE: Final = 60.0
@@ -36,6 +37,7 @@ class Pages:
         """`now`: seconds, monotonic. `secret`: makes the tickets."""
         self._now = now
         self._secret = secret
+        self._word = WordPatience()
         self._by_document: dict[int, BrowserPage] = {}
         self._by_key: dict[str, BrowserPage] = {}
         self._by_name: dict[str, BrowserPage] = {}
@@ -52,7 +54,12 @@ class Pages:
         self._sweep()
         if document in self._by_document:
             return
-        page = BrowserPage(document, url.partition("#")[0], name=_unguessable(), key=_unguessable())
+        page = BrowserPage(
+            *(document, url.partition("#")[0]),
+            name=_unguessable(),
+            key=_unguessable(),
+            word=self._word,
+        )
         self._by_document[document] = page
         self._by_key[page.key] = page
         self._by_name[page.name] = page
