@@ -52,6 +52,7 @@
   const read = unbound(ReadableStreamDefaultReader.prototype.read);
   const text = unbound(TextDecoder.prototype.decode);
   const abort = unbound(AbortController.prototype.abort);
+  const each = window.FontFaceSet && unbound(FontFaceSet.prototype.forEach);
   const beacon = navigator.sendBeacon.bind(navigator);
   const pictures = document.images;
   const absolute = (reference) => {
@@ -407,6 +408,8 @@
   };
 
   // @MADE@
+
+  // @FONTS@
 
   listen(document, "load", (event) => {
     if (event.target?.localName !== "img") return;

@@ -70,7 +70,7 @@ class DriverRequests:
         self._tracker = tracker
         self._window = window
         self._driver_text = _script("driver.js")
-        for part in ("keeping", "channel", "left_out", "made"):
+        for part in ("keeping", "channel", "left_out", "made", "fonts"):
             self._driver_text = self._driver_text.replace(
                 f"  // @{part.upper()}@\n", _script(f"{part}.js")
             )
