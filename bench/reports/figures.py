@@ -98,9 +98,10 @@ def _loads(runs: Iterable[Report]) -> Iterator[dict[str, Any]]:
 
 
 def file_name(kept: Report) -> str:
-    """Where it is kept: one for each scenario, link and set of pages."""
+    """Where it is kept: one for each scenario, link (or links) and set of pages."""
     pages = sorted({Path(row["page"]).name for row in kept["loads"]})
-    words = "-".join(word for word in (kept["scenario"], kept["profile"], *pages) if word)
+    links = [kept["profile"]] if kept["profile"] else sorted({row["link"] for row in kept["loads"]})
+    words = "-".join(word for word in (kept["scenario"], *links, *pages) if word)
     return re.sub(r"[^A-Za-z0-9.-]+", "-", words) + ".json"
 
 

@@ -121,3 +121,10 @@ def test_the_page_in_the_sources_is_what_is_made_of_the_runs_there() -> None:
 def test_numbers_have_three_digits() -> None:
     assert [number(value) for value in (0.12345, 12.345, 12345.6, 7, None, "tun")] == [
         "0.123", "12.3", "12346", "7", "-", "tun"]  # fmt: skip
+
+
+def test_runs_over_other_links_are_kept_beside_each_other() -> None:
+    kept = condensed(report(profile=""))
+    rows = [{"page": "index.html", "link": link} for link in ("50M", "5M")]
+    assert file_name(kept | {"loads": rows}) == "page-load-50M-5M-index.html.json"
+    assert file_name(kept | {"loads": rows[:1]}) == "page-load-50M-index.html.json"
