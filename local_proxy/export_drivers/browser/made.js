@@ -20,6 +20,8 @@
     }
     return found;
   };
+  // The parser's, which nobody promises: none of them should wait for word when it is asked for.
+  const awaited = (image) => lower(attribute(image, "loading") ?? "") === "lazy";
   const told = table(); // address -> true
   let room = 4096;
   const MOST = 32 * 1024; // characters at a time: half of what beacons under way may have (Fetch, 4.6)
@@ -57,8 +59,9 @@
       }
       for (let j = 0; j < addedNodes.length; j++) {
         const node = addedNodes[j];
-        if (parsing || node.nodeType !== 1) continue;
-        if (node.localName === "img") tell(node);
+        if (node.nodeType !== 1) continue;
+        if (node.localName === "img" && (!parsing || awaited(node))) tell(node);
+        if (parsing) continue;
         const images = within(node, "img");
         for (let k = 0; k < images.length; k++) tell(images[k]);
       }
