@@ -48,6 +48,9 @@ class _Page:
     imports: list[DocumentImport] = field(default_factory=list)
     promised: dict[int, DocumentImport] = field(default_factory=dict)
     """Who asked for each style sheet and frame that is promised, by component."""
+    names: set[bytes] = field(default_factory=set)
+    """Of all that is promised to it (wire/names.py): to its device a second one for the same is
+    none, whichever frame it would be for, and its bytes would cross for nobody."""
 
 
 class Promising:
@@ -187,7 +190,11 @@ class Promising:
         self, page: Job, asking: DocumentImport, wanted: list[Prefetch], known: frozenset[bytes],
         stale: frozenset[bytes],
     ) -> None:  # fmt: skip
+        open_page = self._pages.get(page.document)
+        if open_page is not None:
+            known = known | open_page.names
         fresh = [one for one in wanted if name_of(one.url) not in known and self._pushes(page, one)]
+        fresh = fresh[: self._spare()]
         jobs = [
             Job.prefetch(
                 one,
@@ -197,9 +204,10 @@ class Promising:
                 application=page.request.application,
                 withheld=name_of(one.url) in stale,
             )
-            for one in fresh[: self._spare()]
+            for one in fresh
         ]
-        open_page = self._pages.get(page.document)
+        if open_page is not None:
+            open_page.names.update(name_of(one.url) for one in fresh)
         for job in jobs:
             if open_page is not None and (job.kind is Kind.STYLE or job.use is Use.DOCUMENT):
                 open_page.promised[job.component] = asking

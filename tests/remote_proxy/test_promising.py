@@ -235,6 +235,27 @@ def test_a_frame_that_no_page_has_is_not_read() -> None:
     assert not world.read(Job.requested(request, asked, None), BODY, HTML)
 
 
+def test_what_frames_of_a_page_have_in_common_is_promised_once() -> None:
+    world = World()
+    world.page(b"<img src=b.png><iframe src=one.html></iframe><iframe src=two.html></iframe>")
+    world.promised()
+    body = b"<script src=ad.js></script><link rel=stylesheet href=a.css><img src=b.png>"
+    assert world.read(world.job("one.html"), body, HTML)
+    assert sorted(world.paths()) == ["a.css", "ad.js"]
+    assert world.read(world.job("two.html"), body + b"<img src=c.png>", HTML)
+    assert world.paths() == ["c.png"]
+    assert world.read(world.job("a.css"), b"body{background:url(d.png)}", CSS)
+    assert world.paths() == ["d.png"]
+
+
+def test_another_page_is_promised_what_the_page_before_it_has() -> None:
+    world = World()
+    world.page()
+    assert "b.png" in world.paths()
+    world.page(component=7)
+    assert "b.png" in world.paths()
+
+
 def test_pictures_are_shown_by_pages_that_are_open() -> None:
     world = World()
     world.page()
