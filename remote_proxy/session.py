@@ -367,7 +367,7 @@ class RemoteSession:
             self.obedience.timely.opened(component, self._loop.time() - way)
         self.texts.named(message.document, message.dictionaries)
         job = Job.requested(message, headers, upload)
-        self.start(self.promising.place(job) if message.takes & m.Takes.PLACE else job)
+        self.start(self.promising.place(job, pictures=bool(message.takes & m.Takes.PLACE)))
 
     def _on_credit(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Credit)

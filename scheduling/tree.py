@@ -28,6 +28,9 @@ TALK: Final = "tunnel"
 hats/disciplines/text_first.py)."""
 TRANSFER: Final = "other"
 """Kind of one that carries a transfer, and of a text that is one."""
+SCRIPT: Final = "script"
+DEFERRED_SCRIPT: Final = "deferred_script"
+"""Kind of one that holds nothing up: behind coarse pictures."""
 TALK_WEIGHT: Final = 8.0
 """Of one, against 1 of the other."""
 MAX_URGENCY: Final = 1000
@@ -57,6 +60,7 @@ class Tree:
         self._holds: dict[int, set[Hold]] = {}
         self._wanted: set[int] = set()
         """Components that schedulers may not hold back."""
+        self._deferred_scripts: set[int] = set()
         self._growing: set[int] = set()
         """Documents in which no driver runs."""
         self._steps: dict[int, tuple[int, Sequence[int]]] = {}
@@ -90,6 +94,7 @@ class Tree:
         application: Application = Application.BROWSER,
     ) -> None:
         """Enter a component that is being fetched: schedulers know of it before its bytes."""
+        kind = self._kind(component, kind)
         parent, name = self.document(document, application), str(component)
         path = (*self.hierarchy.path(parent), name)
         leaf = self.hierarchy.attach(
@@ -120,9 +125,22 @@ class Tree:
         if leaf is None:
             self.promise(document, component, kind=kind, order=order, application=application)
             leaf = self._leaves[component]
-        elif leaf.kind != kind:
+        elif leaf.kind != (kind := self._kind(component, kind)):
             self.hierarchy.set_kind(leaf, kind)
         return leaf
+
+    def defer_script(self, component: int, *, on: bool) -> None:
+        """Whether a script, if it is one, holds nothing of its document up: no text and no picture
+        waits for it. It may enter the tree later."""
+        (self._deferred_scripts.add if on else self._deferred_scripts.discard)(component)
+        leaf = self.find_leaf(component)
+        if leaf is not None and leaf.kind in (SCRIPT, DEFERRED_SCRIPT):
+            kind = self._kind(component, SCRIPT)
+            if leaf.kind != kind:
+                self.hierarchy.set_kind(leaf, kind)
+
+    def _kind(self, component: int, kind: str) -> str:
+        return DEFERRED_SCRIPT if kind == SCRIPT and component in self._deferred_scripts else kind
 
     def set_marks(
         self,
@@ -228,13 +246,14 @@ class Tree:
         """Components of which anything is kept, in the tree or not."""
         return {
             *self._leaves, *self._holds, *self._wanted, *self._steps, *self._levels,
-            *self.promised.known,
+            *self._deferred_scripts, *self.promised.known,
         }  # fmt: skip
 
     def forget(self, component: int) -> None:
         """The component leaves, sent or not."""
         self._holds.pop(component, None)
         self._wanted.discard(component)
+        self._deferred_scripts.discard(component)
         self._steps.pop(component, None)
         self._levels.forget(component)
         self.set_deadline(component, None)
@@ -247,7 +266,8 @@ class Tree:
     def sweep(self, live: Container[int]) -> None:
         """Let go of what has been sent in full; the hierarchy dropped it by itself."""
         self._holds = {id_: why for id_, why in self._holds.items() if id_ in live}
-        self._wanted.intersection_update(id_ for id_ in tuple(self._wanted) if id_ in live)
+        for ids in (self._wanted, self._deferred_scripts):
+            ids.intersection_update([id_ for id_ in ids if id_ in live])
         self._leaves = {id_: leaf for id_, leaf in self._leaves.items() if leaf.attached}
         for rules in (self._weights, self._quanta):
             rules.forget_if(lambda path: len(path) == MAX_NAMES and not self._expected(path, live))

@@ -4,9 +4,10 @@
     0     style                                                            nothing shows before it
           tunnels in which two ends talk                                   somebody waits for it
     1     text                                                             it can be read
-    2     script                                                           it may write more text
+    2     script, and small ones that hold nothing up                      it may write more text
     3     pictures up to their first mark; small pictures without marks    every picture coarse
     4     fonts; other small things                                        little, and it shows
+          scripts that hold nothing up                                     they act, and show little
           pictures of one mark, that is whole and not small                nothing of them is shown
     5     pictures up to their second mark                                 every picture good
     6     pictures without marks, media and other things that are not small
@@ -41,6 +42,7 @@ _KINDS: Final[Mapping[str, KindTiers]] = {
     "tunnel": KindTiers(0, 0),
     "text": KindTiers(1, 1),
     "script": KindTiers(2, 2),
+    "deferred_script": KindTiers(2, 4),
     "image": KindTiers(3, 6),
     "font": KindTiers(4, 4),
     "media": KindTiers(4, 6),
@@ -61,7 +63,7 @@ class TierTable:
     """Tier by how many marks a leaf has passed; beyond the last, one more for each mark."""
     whole: int = 4
     """Of pictures that have nothing before their only mark."""
-    unrefined: frozenset[str] = frozenset(("text", "style", "script", "tunnel"))
+    unrefined: frozenset[str] = frozenset(("text", "style", "script", "deferred_script", "tunnel"))
     """Kinds whose marks, if they have any, don't count."""
 
     def tier(self, leaf: Node) -> int:

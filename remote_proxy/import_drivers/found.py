@@ -279,6 +279,12 @@ class Findings:
         self._fresh[url] = found
         return found
 
+    def defer(self, url: str) -> None:
+        """A script holds nothing up, as it turns out."""
+        known = self._known.get(url)
+        if known is not None and known.use is Use.BLOCKING:
+            self._known[url] = self._fresh[url] = replace(known, use=Use.DEFERRED)
+
     def may_parse(self) -> bool:
         """Whether one more CSS value may be parsed; counts it."""
         self._values -= 1
@@ -301,10 +307,14 @@ def _merged(known: Found, found: Found) -> Found:
     """What one URL stands for that was found twice; `known` itself: nothing new.
 
     A request is never put together from two elements, as a page may forbid either: the first of
-    those that are not lazy makes it. A picture that was to be there early is what shows it.
+    those that are not lazy makes it. A picture that was to be there early is what shows it, and a
+    script holds up what any of its elements does.
     """
     if found.kind is Kind.STYLE and found.terms.applies and not known.terms.applies:
         return known if found.lazy else found
+    if known.kind is found.kind is Kind.SCRIPT:
+        raised = found.use is Use.BLOCKING is not known.use
+        return replace(known, use=Use.BLOCKING) if raised else known
     pictures = known.kind is found.kind is Kind.IMAGE
     if pictures and found.terms.applies and not known.terms.applies:
         return replace(found, order=known.order, lazy=False)

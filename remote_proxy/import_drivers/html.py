@@ -56,6 +56,7 @@ class HtmlImport:
         )
         self._tail = ""
         self._room = MAX_PAGE
+        self._given_up = False
 
     @property
     def encoding(self) -> str:
@@ -75,6 +76,11 @@ class HtmlImport:
         return self._findings.take()
 
     @property
+    def cut(self) -> bool:
+        """Whether it has parts that were not looked at."""
+        return self._given_up or self._page.cut or not self._room
+
+    @property
     def over(self) -> bool:
         """Whether nothing more is to be found in it."""
         return self._parser is None
@@ -86,7 +92,7 @@ class HtmlImport:
         if parser is not None:
             with suppress(etree.LxmlError, TooDeep):  # An empty page; what was found before stands.
                 parser.close()
-        self._page.finish()
+        self._page.finish(whole=not self.cut)
         for found in self.names.settle():
             self._findings.add_again(found)
         return self._findings.take()
@@ -105,9 +111,12 @@ class HtmlImport:
         try:
             self._parser.feed(_OPAQUE.sub(_transparent, text).encode("utf-8", "replace"))
         except (etree.LxmlError, TooDeep):
-            self._parser = None
+            self._give_up()
         if self._findings.full:
-            self._parser = None
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self._parser, self._given_up = None, True
 
 
 def _transparent(tag: re.Match[str]) -> str:

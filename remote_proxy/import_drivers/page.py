@@ -53,6 +53,11 @@ _LATER: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Where scripts that make pictures lazy find what an <img> is to have once it comes into view:
 lazysizes, WP Rocket, jQuery's Lazy Load, slick, and whoever has taken up their names."""
+_RAW: Final = frozenset(("script", "style", "title", "noembed"))
+"""Elements whose text no page shows."""
+_SHOWN: Final = frozenset(("img", "video", "iframe", "object", "embed", "canvas"))
+_NO_SIZE: Final = ("0", "1")
+"""Width of what only counts its readers."""
 _NESTED_CONTENTS: Final = frozenset(("object", "embed", "iframe", "frame"))
 """Elements that browsers may leave alone where they are another's fallback."""
 
@@ -87,6 +92,9 @@ class ElementReader:
         self._open = 0
         self._sources: list[Attributes] | None = None
         self._style: StyleScanner | None = None
+        self._raw = ""
+        self._last_scripts: list[str] = []
+        """Those behind which nothing has come that a page shows."""
         self._tags: dict[str, Callable[[Attributes], None]] = {
             "base": self.scope.on_base, "meta": self.scope.on_meta, "link": self._on_link,
             "script": self._on_script, "style": self._on_style, "img": self._on_img,
@@ -117,6 +125,10 @@ class ElementReader:
         if self._hidden or self._left < 0:
             return
         self._remember(tag, attributes)
+        if tag in _RAW:
+            self._raw = tag
+        elif tag in _SHOWN and attributes.get("width", "") not in _NO_SIZE:
+            self._last_scripts.clear()
         handler = self._tags.get(tag)
         if handler is not None and self._heeded(tag):
             handler(attributes)
@@ -129,6 +141,8 @@ class ElementReader:
     def end(self, tag: str) -> None:
         """An element closes, by its end tag or because it must."""
         self._open -= 1
+        if tag == self._raw:
+            self._raw = ""
         if not self._hidden:
             self.scope.leave(tag)
         if tag == "picture":
@@ -141,6 +155,8 @@ class ElementReader:
         """Text, cut anywhere."""
         if self._style is not None:
             self._style.feed(text)
+        elif self._last_scripts and not (self._raw or self._hidden or text.isspace()):
+            self._last_scripts.clear()
 
     def comment(self, text: str) -> None:
         """A comment, or what is one in HTML: in SVG the same bytes may be text."""
@@ -152,9 +168,17 @@ class ElementReader:
 
     # -- own ----------------------------------------------------------------------------------
 
-    def finish(self) -> None:
-        """The page has ended, whole or not."""
+    @property
+    def cut(self) -> bool:
+        """Whether a part of it was not looked at."""
+        return self._left < 0
+
+    def finish(self, *, whole: bool) -> None:
+        """The page has ended, whole or not. The scripts at its end hold nothing up."""
         self.scope.head_over = True
+        if whole and not self.cut:
+            for script in self._last_scripts:
+                self._findings.defer(script)
         if self._style is not None:
             self._style.close()
             self._style = None
@@ -263,8 +287,11 @@ class ElementReader:
         if not module and (not _JAVASCRIPT.fullmatch(kind) or "nomodule" in attributes):
             return
         later = module or "async" in attributes or "defer" in attributes
-        use = Use.DEFERRED if later else Use.BLOCKING
-        self._add(attributes.get("src"), Kind.SCRIPT, use, attributes, cors=module)
+        # What a frame waits for the page around it does not.
+        use = Use.DEFERRED if later or not self._top_level else Use.BLOCKING
+        found = self._add(attributes.get("src"), Kind.SCRIPT, use, attributes, cors=module)
+        if found is not None and use is Use.BLOCKING:
+            self._last_scripts.append(found.url)
 
     def _on_style(self, attributes: Attributes) -> None:
         kind = attributes.get("type", "").strip().lower()

@@ -101,6 +101,11 @@ class Importer:
         if self._integrity.holds():
             self._release()
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether it took too long."""
+        return self._left <= 0
+
     def _release(self) -> None:
         held, self._held = self._held, []
         self._found(held)
@@ -109,16 +114,27 @@ class Importer:
 class DocumentImport:
     """All that is known of one document's parts."""
 
-    def __init__(self, document: Document, wanted: Callable[[list[Prefetch]], None]) -> None:
-        """`wanted` is told what to fetch, in document order."""
+    def __init__(
+        self,
+        document: Document,
+        wanted: Callable[[list[Prefetch]], None],
+        *,
+        deferred: Callable[[str, bool], None] = lambda url, on: None,
+    ) -> None:
+        """`wanted` is told what to fetch, in document order; `deferred`: of a script that it was
+        told before, that it holds nothing up after all, or that it does."""
         self.frames: dict[str, Embedding] = {}
         """Where the document has frames, by their URL."""
         self._document = document
         self._wanted = wanted
+        self._deferred = deferred
+        self._reader: Importer | None = None
+        """Of the page's own bytes; None: nobody reads them as HTML."""
         self._rules = Prefetcher(document)
         self._elements: dict[str, Found] = {}
         self._elsewhere: set[str] = set()
         """Pictures that something else shows as well."""
+        self._scripts: dict[str, Use] = {}
         self._sheets: dict[str, Found] = {}
         self._sheet_policies: dict[str, str] = {}
         self._waiting: list[Found] = []
@@ -138,12 +154,23 @@ class DocumentImport:
         """For the page's own bytes, which `plugged` is given at the end. `html`: they are that."""
         driver: Driver = self._page if html else Unread()
         if plugged is None:
-            return Importer(driver, self._of_page)
-        return Importer(driver, self._of_page, whole=lambda data: plugged(data, self._page.browser))
+            reader = Importer(driver, self._of_page)
+        else:
+            whole = lambda data: plugged(data, self._page.browser)  # noqa: E731
+            reader = Importer(driver, self._of_page, whole=whole)
+        self._reader = reader if html else None
+        return reader
 
     def add(self, finds: list[Found]) -> None:
         """What others have found in the page."""
         self._consider(finds)
+
+    def holds_up(self, url: str) -> bool:
+        """Whether the script of that URL may hold up what comes behind it; no if a script of the
+        page asks for it, for the page has come with all its markup (HTML, 4.12.1)."""
+        if self._reader is None or self._reader.gave_up or self._page.cut:
+            return True
+        return self._scripts.get(url) is Use.BLOCKING
 
     def links(self, url: str) -> bool:
         """Whether the document has a style sheet of that URL, in effect."""
@@ -238,6 +265,12 @@ class DocumentImport:
             if found.terms.applies:
                 self._page.names.show(found.url)
                 self._stands(found)
+            return
+        if found.kind is Kind.SCRIPT:
+            was = self._scripts.setdefault(found.url, found.use)
+            self._scripts[found.url] = found.use
+            if was is not found.use:
+                self._deferred(found.url, found.use is Use.DEFERRED)
             return
         if found.use is Use.DOCUMENT:
             embedding = protections.embedding_of(found)

@@ -48,9 +48,9 @@ class _Page:
     imports: list[DocumentImport] = field(default_factory=list)
     promised: dict[int, DocumentImport] = field(default_factory=dict)
     """Who asked for each style sheet and frame that is promised, by component."""
-    names: set[bytes] = field(default_factory=set)
-    """Of all that is promised to it (wire/names.py): to its device a second one for the same is
-    none, whichever frame it would be for, and its bytes would cross for nobody."""
+    components: dict[bytes, int] = field(default_factory=dict)
+    """All that is promised to it, by name (wire/names.py): to its device a second one for the same
+    is none, whichever frame it would be for, and its bytes would cross for nobody."""
 
 
 class Promising:
@@ -100,13 +100,21 @@ class Promising:
         page = self._pages.get(document)
         return page is not None and any(imports.shows(url) for imports in page.imports)
 
-    def place(self, job: Job) -> Job:
+    def place(self, job: Job, *, pictures: bool) -> Job:
         """What was asked for, as what it is in its document: an <img> whose picture was not
         promised, as of one that is `lazy` or that a script has made, may be coarse first like all
-        others. The device is told. Where a frame of the page shows it otherwise, nobody knows whose
-        request it is."""
+        others. The device, if it knows such `pictures`, is told. Where a frame of the page shows it
+        otherwise, nobody knows whose request it is. A script that a script asks for holds nothing
+        up."""
         page = self._pages.get(job.document)
-        if page is None or job.use is not Use.OTHER or not job.request.levels:
+        if page is None or job.use is not Use.OTHER:
+            return job
+        if header(job.request.headers, "sec-fetch-dest") == "script":
+            url = job.request.url
+            deferred = not any(imports.holds_up(url) for imports in page.imports)
+            self._tree.defer_script(job.component, on=deferred)
+            return job
+        if not pictures or not job.request.levels:
             return job
         for imports in page.imports:
             imports.asked(job.request.url)
@@ -144,6 +152,7 @@ class Promising:
         imports = DocumentImport(
             document,
             lambda wanted: self._promise(job, imports, wanted, known, stale),
+            deferred=lambda url, on: self._defer(job.document, url, on=on),
         )
         page.imports.append(imports)
         if not self._drivers.wants(essence):
@@ -192,7 +201,7 @@ class Promising:
     ) -> None:  # fmt: skip
         open_page = self._pages.get(page.document)
         if open_page is not None:
-            known = known | open_page.names
+            known = known | open_page.components.keys()
         fresh = [one for one in wanted if name_of(one.url) not in known and self._pushes(page, one)]
         fresh = fresh[: self._spare()]
         jobs = [
@@ -207,7 +216,7 @@ class Promising:
             for one in fresh
         ]
         if open_page is not None:
-            open_page.names.update(name_of(one.url) for one in fresh)
+            open_page.components.update((name_of(job.request.url), job.component) for job in jobs)
         for job in jobs:
             if open_page is not None and (job.kind is Kind.STYLE or job.use is Use.DOCUMENT):
                 open_page.promised[job.component] = asking
@@ -216,6 +225,12 @@ class Promising:
                 continue
             for batch in _batches(list(same)):
                 self._promise_alike(page.document, batch, headers)
+
+    def _defer(self, document: int, url: str, *, on: bool) -> None:
+        page = self._pages.get(document)
+        component = page.components.get(name_of(url)) if page is not None else None
+        if component is not None:
+            self._tree.defer_script(component, on=on)
 
     def _promise_alike(self, document: int, jobs: list[Job], headers: Headers) -> None:
         """Promises that share their request headers, in a message that fits a frame."""
@@ -226,6 +241,8 @@ class Promising:
             order = self._obedience.place(job, kind)
             if job.withheld:
                 self._tree.hold(job.component, on=True)
+            if job.use is Use.DEFERRED:
+                self._tree.defer_script(job.component, on=True)
             self._tree.promise(
                 *(document, job.component),
                 kind=kind.value,

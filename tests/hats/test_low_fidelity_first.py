@@ -56,6 +56,15 @@ def test_the_tiers_of_a_page() -> None:
     assert tree.serve() == ("css,html,js,icon,scans,font,feed,odd,scans,photo,film,scans,scans")
 
 
+def test_a_script_that_holds_nothing_up_is_behind_coarse_pictures_if_it_is_large() -> None:
+    tree = Tree(LowFidelityFirst(), InOrder, InOrder)
+    for name, size in (("large", SMALL), ("small", Q)):
+        tree.leaf(name, Q, kind="deferred_script", size=size)
+    tree.leaf("js", Q, kind="script", size=SMALL, order=1)
+    picture(tree, "scans")
+    assert tree.serve() == "small,js,scans,large,scans,scans,scans"
+
+
 def test_a_whole_picture_is_behind_all_coarse_ones_and_before_any_is_finer() -> None:
     tree = Tree(LowFidelityFirst(), InOrder, InOrder)
     tree.leaf("whole", SMALL, marks=(SMALL,))

@@ -248,6 +248,66 @@ def test_what_frames_of_a_page_have_in_common_is_promised_once() -> None:
     assert world.paths() == ["d.png"]
 
 
+def kinds(world: World) -> dict[str, str]:
+    """What each script is in the tree, by its name."""
+    names = {str(job.component): job.request.url.rpartition("/")[2] for job in world.begun}
+    return {
+        names[leaf.name]: leaf.kind
+        for leaf in world.tree.leaves()
+        if names[leaf.name].endswith(".js")
+    }
+
+
+def test_a_script_stands_in_the_tree_for_what_it_holds_up() -> None:
+    world = World()
+    tags = (
+        "<script async src=a.js>",
+        "<link rel=preload as=script href=b.js>",
+        "<script src=c.js>",
+    )
+    world.page("".join(f"{tag}</script>" for tag in tags).encode() + b"text<iframe src=f>")
+    assert kinds(world) == {
+        "a.js": "deferred_script", "b.js": "deferred_script", "c.js": "script",
+    }  # fmt: skip
+    world.read(world.job("/f"), b"<script src=d.js></script>text", HTML)
+    assert kinds(world)["d.js"] == "deferred_script"
+
+
+def test_what_a_script_holds_up_may_be_known_later() -> None:
+    world = World()
+    request = m.Request(5, 5, "GET", PAGE, b"")
+    importer = world.promising.importer(
+        Job.requested(request, ASKED, None), response(b"", headers=HTML)
+    )
+    assert importer is not None
+    importer.feed(b"<link rel=preload as=script href=a.js><script src=z.js></script>text")
+    assert kinds(world) == {"a.js": "deferred_script", "z.js": "script"}
+    importer.feed(b"<script src=a.js></script>text<script src=y.js></script>")
+    assert kinds(world) == dict.fromkeys(("a.js", "z.js", "y.js"), "script")
+    importer.close()
+    assert kinds(world) == {"a.js": "script", "z.js": "script", "y.js": "deferred_script"}
+
+
+@pytest.mark.parametrize(
+    ("body", "deferred"),
+    [
+        (b"<script src=/x.js></script>text", True),
+        (b"<script src=/asked.js></script>text", False),
+        (b"<script async src=/asked.js></script>text", True),
+        (b"<i>" * 3000 + b"text", False),  # not read to its end
+    ],
+)
+def test_a_script_that_a_script_asks_for_holds_nothing_up(body: bytes, deferred: bool) -> None:
+    world = World()
+    world.spare = 0
+    world.page(body)
+    asked = m.Request(7, 5, "GET", PAGE + "asked.js", b"")
+    headers = [*ASKED, ("sec-fetch-dest", "script")]
+    job = world.promising.place(Job.requested(asked, headers, None), pictures=False)
+    leaf = world.tree.leaf(job.document, job.component, kind="script", order=job.order)
+    assert leaf.kind == ("deferred_script" if deferred else "script")
+
+
 def test_another_page_is_promised_what_the_page_before_it_has() -> None:
     world = World()
     world.page()
@@ -285,5 +345,5 @@ def test_a_lazy_picture_is_placed_unless_a_frame_shows_it_otherwise(
     (found,) = [job for job in world.begun if job.use is Use.DOCUMENT]
     assert world.read(found, frame, HTML)
     asked = m.Request(7, 5, "GET", PAGE + "b.png", b"", levels=True)
-    job = world.promising.place(Job.requested(asked, ASKED, None))
+    job = world.promising.place(Job.requested(asked, ASKED, None), pictures=True)
     assert (job.use, job.width) == ((Use.ELEMENT, 40) if placed else (Use.OTHER, 0))

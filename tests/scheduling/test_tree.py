@@ -42,6 +42,29 @@ def test_a_component_is_held_that_was_told_to_before_it_entered() -> None:
     assert sending(tree) == ["4"]
 
 
+def test_a_script_holds_up_what_is_behind_it_until_it_is_known_to_hold_nothing_up() -> None:
+    tree = Tree(quantum=1000)
+    tree.set_scheduler(("browser", "1"), "low_fidelity_first", {})
+    tree.defer_script(2, on=True)  # before it enters
+    for component, kind in ((2, "script"), (4, "script"), (6, "image")):
+        leaf = tree.leaf(1, component, kind=kind, order=component)
+        tree.hierarchy.enqueue(leaf, 5000)
+        tree.hierarchy.set_marks(leaf, (1000,))
+
+    def order() -> list[str]:
+        return [grant.leaf.name for _ in range(2) if (grant := tree.multiplexer.next_quantum(0.0))]
+
+    assert order() == ["4", "4"]
+    tree.defer_script(4, on=True)
+    assert order() == ["6", "2"]
+    tree.defer_script(4, on=False)
+    tree.leaf(1, 4, kind="script", order=4)  # its head has come
+    tree.leaf(1, 2, kind="script", order=2)
+    assert order() == ["4", "4"]
+    tree.forget(2)
+    assert 2 not in tree.known
+
+
 def test_what_was_sent_is_forgotten() -> None:
     tree = Tree(quantum=1000)
     for component in (2, 4):
