@@ -71,6 +71,8 @@ class Takes(IntFlag):
     STANDS = 256
     """With PLACE: a picture that a script has made stands in an <img>, of a page of which no script
     reads pixels. Who does not know of this sends what it would have sent."""
+    SCRIPTS = 512
+    """Of a page: to be told by Script what the scripts that its markup names can do."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -343,6 +345,15 @@ class Trailers(Message, tag=37, frozen=True):
     """HPACK block."""
 
 
+class Script(Message, tag=50, frozen=True):
+    """What a script can do that a page's markup names, as soon as it is known. Only for who asked
+    (Takes.SCRIPTS)."""
+
+    component: int
+    reads_pixels: bool
+    """It names what reads the pixels of pictures (web/script_names.py)."""
+
+
 class Expired(Message, tag=39, frozen=True):
     """The component can't reach the level of its Fetch in time: it is held until a Hold, a Fetch or
     a Cancel says what becomes of it. Only where a Fetch had a timer."""
@@ -429,11 +440,11 @@ class Contended(Message, tag=49, frozen=True):
 
 
 class Refused(Message, tag=44, frozen=True):
-    """One of COMMANDS can't be carried out and has changed nothing. Only for who accepts it
+    """One of session.COMMANDS can't be carried out and has changed nothing. Only for who accepts it
     (REFUSALS)."""
 
     number: int
-    """Which: both ends count the COMMANDS of a session as they are said, from 1."""
+    """Which: both ends count these commands of a session as they are said, from 1."""
     reason: str
     """For people; at most MAX_REFUSAL characters."""
 
@@ -467,24 +478,11 @@ class Packed(Message, tag=38, frozen=True):
 _Any = (
     Hello | Credit | Reset | Ping | Pong | Goodbye | Request | Cancel | CloseDocument
     | SetScheduler | SetWeight | SetQuantum | SetPlan | Raise | Hold | Fetch | Growing | Head
-    | Levels | Skeleton | Failed | Hint | Trailers | Packed | Expired | TooSoon
+    | Levels | Skeleton | Failed | Hint | Trailers | Script | Packed | Expired | TooSoon
     | Package | Notice | Decisions | Carries | Leaves | Contended | Refused | LookAtTree | TreeDrawn
     | Reserve | GiveWay | AskedFor
     | Guaranteed
 )  # fmt: skip
-COMMANDS: Final = (
-    SetScheduler,
-    SetWeight,
-    SetQuantum,
-    SetPlan,
-    Raise,
-    Hold,
-    Fetch,
-    Reserve,
-    GiveWay,
-)
-"""What is commanded of the tree, and counted, so that a refusal can name it (Refused)."""
-
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Any)
 

@@ -72,6 +72,18 @@ TRANSITIONS: Final[dict[tuple[SessionState, SessionStep], SessionState]] = {
 }
 """Any other step is a protocol error of whoever caused it."""
 
+COMMANDS: Final = (
+    m.SetScheduler,
+    m.SetWeight,
+    m.SetQuantum,
+    m.SetPlan,
+    m.Raise,
+    m.Hold,
+    m.Fetch,
+    m.Reserve,
+    m.GiveWay,
+)
+"""What is commanded of the tree, and counted, so that a refusal can name it (Refused)."""
 _BOTH: Final = (m.Hello, m.Credit, m.Reset, m.Ping, m.Pong, m.Goodbye)
 FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
     Side.LOCAL: (
@@ -80,7 +92,8 @@ FROM: Final[dict[Side, tuple[type[m.Message], ...]]] = {
         m.GiveWay, m.AskedFor,
     ),
     Side.REMOTE: (
-        *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Expired, m.TooSoon,
+        *_BOTH, m.Head, m.Levels, m.Skeleton, m.Failed, m.Hint, m.Trailers, m.Script, m.Expired,
+        m.TooSoon,
         m.Package, m.Notice, m.Decisions, m.Carries, m.Leaves, m.Contended,
         m.Refused, m.TreeDrawn, m.Guaranteed,
     ),
@@ -114,7 +127,7 @@ class Session:
         self.version: int | None = None
         """The version both speak, once known."""
         self.commands = 0
-        """How many of m.COMMANDS the local side has said, as this side knows: the latest one's
+        """How many of COMMANDS the local side has said, as this side knows: the latest one's
         number."""
         self.peer: m.Hello | None = None
         self._peer_side = Side.REMOTE if side is Side.LOCAL else Side.LOCAL
@@ -155,7 +168,7 @@ class Session:
         if len(self._queue) >= MAX_CONTROL_QUEUE:
             raise LocalError("too many control messages are waiting")
         self._queue.append((message, list(headers) if headers is not None else None))
-        self.commands += isinstance(message, m.COMMANDS)
+        self.commands += isinstance(message, COMMANDS)
         if isinstance(message, m.Goodbye):
             self._step(SessionStep.GOODBYE_SENT)
 
@@ -187,7 +200,7 @@ class Session:
             raise PeerError(f"{name} before Hello")
         elif isinstance(message, m.Goodbye):
             self._step(SessionStep.GOODBYE_RECEIVED)
-        self.commands += isinstance(message, m.COMMANDS)
+        self.commands += isinstance(message, COMMANDS)
         headers: Headers = []
         if isinstance(message, _WITH_HEADERS) and message.headers:
             headers = self._decode_headers(message.headers)

@@ -82,6 +82,9 @@ class Component:
     it."""
     spared: bool = False
     """The budget had no room for it."""
+    reads_pixels: bool | None = None
+    """It is a script that names what reads the pixels of pictures; None: the remote has not told.
+    """
     looked_at: int = 0
     """Bytes in which names that scripts use have been looked for."""
     looked_last: bytes = field(default=b"", repr=False)

@@ -275,6 +275,13 @@ class Demultiplexer:
         if arrival is not None and arrival.request.takes & m.Takes.TRAILERS:
             arrival.component.trailers = headers
 
+    def script(self, message: m.Script) -> None:
+        """What a script can do that is still to come."""
+        arrival = self._arrivals.get(message.component)
+        if arrival is not None:
+            arrival.component.reads_pixels = message.reads_pixels
+            self._progressed(arrival.component, 0)
+
     def end(self, id_: int, status: int, reason: str, *, retry: int = 0) -> None:
         """It will not be complete: the remote gives it up."""
         arrival = self._arrivals.get(id_)

@@ -65,6 +65,7 @@ class RemoteWords:
             m.Head: self._on_head,
             m.Hint: self._on_hint,
             m.Trailers: self._on_trailers,
+            m.Script: self._on_script,
             m.Failed: self._on_failed,
             m.Expired: self._on_expired,
             m.TooSoon: self._on_too_soon,
@@ -129,6 +130,10 @@ class RemoteWords:
     def _on_trailers(self, message: m.Message, headers: Headers) -> None:
         assert isinstance(message, m.Trailers)
         self._arrivals.trailers(message, headers)
+
+    def _on_script(self, message: m.Message, _: Headers) -> None:
+        assert isinstance(message, m.Script)
+        self._arrivals.script(message)
 
     def _on_failed(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Failed)

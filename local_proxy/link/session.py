@@ -327,7 +327,7 @@ class LocalSession:
         self._wake()
 
     def command(self, message: m.Message) -> int:
-        """Queue one of m.COMMANDS; the number by which a refusal will name it."""
+        """Queue one of wire.session's COMMANDS; the number by which a refusal will name it."""
         self.say(message)
         return self.session.commands
 

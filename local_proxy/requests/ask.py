@@ -164,7 +164,7 @@ class Asking:
             asked,
             treatment=TREATMENTS.get(mode, Treatment.ADAPTED),
             # Its parts come as promises: a browser told of them would ask for them, too.
-            takes=asked.takes & ~Takes.HINTS,
+            takes=(asked.takes & ~Takes.HINTS) | Takes.SCRIPTS,
             kept=self._caches.names(component.id, now=wall_clock()),
         )
 

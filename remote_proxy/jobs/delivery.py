@@ -177,6 +177,7 @@ class Delivery:
     async def _text(self, response: OriginResponse, content_type: str) -> None:
         """Decode what the origin coded, read it for sub-resources, code it for the link."""
         importer = self._sender.promising.importer(self.job, response)
+        powers = self._sender.promising.script(self.job)
         playlist = self._sender.playing.playlist(self.job.request.url, content_type)
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
@@ -192,6 +193,8 @@ class Delivery:
                 if importer is not None:
                     await import_parts(importer, piece)  # first: its fetches run while it is coded
                 work.pass_by(piece)
+                if powers is not None and not powers.found and powers.feed(piece):
+                    self._sender.say(m.Script(self.job.component, True))
                 if playlist is not None:
                     playlist.feed(piece)
                 if new := self._rest.after(piece):
@@ -200,6 +203,8 @@ class Delivery:
                 self._sender.tree.set_transfer(self.job.component)
             await outgoing.room()
         self._rest.end()
+        if powers is not None and not powers.found:
+            self._sender.say(m.Script(self.job.component, False))
         if importer is not None:
             importer.close()
         outgoing.write(work.finish())

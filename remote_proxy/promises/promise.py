@@ -20,6 +20,7 @@ from remote_proxy.promises.protections import TOP, Embedding, shown
 from scheduling.commands import Obedience
 from scheduling.plan import Plan
 from scheduling.tree import Tree
+from web.script_names import NameSearch
 from wire import messages as m
 from wire.fields import Headers, header
 from wire.names import known_names, name_of, names_in
@@ -48,6 +49,8 @@ class _Page:
     imports: list[DocumentImport] = field(default_factory=list)
     promised: dict[int, DocumentImport] = field(default_factory=dict)
     """Who asked for each style sheet and frame that is promised, by component."""
+    told_of_scripts: bool = False
+    """Its device wants to know what they can do."""
     components: dict[bytes, int] = field(default_factory=dict)
     """All that is promised to it, by name (wire/names.py): to its device a second one for the same
     is none, whichever frame it would be for, and its bytes would cross for nobody."""
@@ -94,6 +97,13 @@ class Promising:
             return owner.sheet(job.request.url, response.headers) if owner is not None else None
         return None
 
+    def script(self, job: Job) -> NameSearch | None:
+        """The search for what reads pixels in a script of which the device is to be told; None: in
+        all others."""
+        page = self._pages.get(job.document)
+        told = page is not None and page.told_of_scripts
+        return NameSearch() if told and job.promised and job.kind is Kind.SCRIPT else None
+
     def shows(self, document: int, url: str) -> bool:
         """Whether the document itself, or a frame of it, shows this picture; else a script of it
         has asked for it."""
@@ -136,6 +146,7 @@ class Promising:
         if embedding is None or not shown(response.headers, embedding):
             return None
         page = self._pages.setdefault(job.document, _Page())
+        page.told_of_scripts |= bool(job.request.takes & m.Takes.SCRIPTS)
         if len(page.imports) >= MAX_DOCUMENTS:
             return None
         known = known_names(job.resume)

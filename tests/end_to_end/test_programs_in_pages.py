@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -137,19 +138,24 @@ def test_scripts_draw_the_pixels_that_the_origin_has(
         ("async", "http"),
         ("module", "https over HTTP/2"),
         ("page", "http"),
+        ("large", "https over HTTP/2"),
+        ("large", "http"),
     ],
 )
 def test_a_script_that_comes_late_draws_the_pixels_that_the_origin_has(
     how: str, protocol: str, tmp_path: Path
 ) -> None:
-    """Its origin takes longer for the script, or for the page's end, than for the pictures."""
+    """Its origin takes longer for the script, or for the page's end, than for the pictures; or the
+    link does, which carries its last bytes, by which it is known, behind all pictures."""
     before = b"<script src=/reads.js></script>" if how == "before" else b""
     behind = {
         "behind": b"</script><script src=/reads.js>",
         "async": b"</script><script async src=/reads.js>",
         "module": b"</script><script type=module src=/reads.js>",
         "page": SAMPLE,
+        "large": b"</script><script async src=/reads.js>",
     }.get(how, b"")
+    large = b"//" + random.Random(1).randbytes(60_000).hex().encode() if how == "large" else b""
 
     async def go() -> None:
         async with slow(protocol, tmp_path) as (origin, both, tab):
@@ -163,8 +169,8 @@ def test_a_script_that_comes_late_draws_the_pixels_that_the_origin_has(
                 await asked.send(start + last)
 
             async def script(asked: Asked) -> None:
-                await asyncio.sleep(2.5)
-                await asked.answer(SAMPLE, "text/javascript")
+                await asyncio.sleep(0 if large else 2.5)
+                await asked.answer(large + SAMPLE, "text/javascript")
 
             origin.paths["/"] = page
             origin.paths["/reads.js"] = script

@@ -11,6 +11,7 @@ import pytest
 from bench.browsers.cdp import find_chromium
 from local_proxy.link.components import Component
 from tests.end_to_end.pair import FakeOrigin, Pair, run, slow_three, until
+from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_page_load import SITE
 from tests.end_to_end.test_programs_in_pages import slow
 
@@ -78,6 +79,25 @@ def test_one_that_holds_nothing_up_is_behind_coarse_pictures(markup: str) -> Non
             assert sum(there) < sum(map(len, PHOTOS.values())) / 3  # and none is fine
 
     run(go())
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("protocol", ["http", "https over HTTP/2"])
+def test_coarse_pictures_are_shown_before_it_is_here(protocol: str, tmp_path: Path) -> None:
+    """What it can do is told by the remote proxy, which has it by then."""
+
+    async def go() -> None:
+        async with slow(protocol, tmp_path) as (origin, both, tab):
+            base = served(origin, DEFERRED["async"])
+            await tab.call("Page.navigate", url=base)
+            shown = "[...document.images].every(one => one.complete && one.naturalWidth)"
+            await becomes(tab, f"document.images.length === {len(PHOTOS)} && {shown}")
+            script = both.known(base + "big.js")
+            assert not script.complete
+            assert script.reads_pixels is False
+            assert both.local.export.statistics().streamed == 0
+
+    asyncio.run(asyncio.wait_for(go(), 60))
 
 
 @pytest.mark.parametrize("markup", BLOCKING.values(), ids=BLOCKING)

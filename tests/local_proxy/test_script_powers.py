@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from emulation.memory.virtual_time import run as run_virtually
-from local_proxy.export_drivers.markup.script_powers import MAX_ORIGINS, READERS, ScriptPowers
+from local_proxy.export_drivers.markup.script_powers import MAX_ORIGINS, ScriptPowers
 from local_proxy.http.model import Request
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from tests.local_proxy.export_world import (
@@ -22,6 +22,7 @@ from tests.local_proxy.export_world import (
     text_of,
     turns,
 )
+from web.script_names import READERS
 from wire.skeleton import Kind
 
 ORIGIN = "https://a.test"
@@ -155,6 +156,26 @@ def test_a_coarse_picture_waits_for_scripts_that_are_named(text: bytes, answer: 
         await turns()
         assert not asked.done()
         here(world, second, text)
+        await turns()
+        if answer is DATA:
+            advance(picture, len(DATA))
+        assert await text_of(await asked) == answer
+
+    run(main())
+
+
+@pytest.mark.parametrize(("reads", "answer"), [(False, b"abc!"), (True, DATA)])
+def test_what_a_script_can_do_may_be_told_before_it_comes(reads: bool, answer: bytes) -> None:
+    async def main() -> None:
+        world = World()
+        await world.page()
+        late, picture = script(), component(*PREFIXES, received=3)
+        world.export.look(late)
+        asked = asyncio.create_task(world.export.picture(picture, Request("GET", URL, IMAGE)))
+        await turns()
+        assert not asked.done()
+        late.reads_pixels = reads
+        world.export.look(late)
         await turns()
         if answer is DATA:
             advance(picture, len(DATA))

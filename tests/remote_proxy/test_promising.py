@@ -308,6 +308,18 @@ def test_a_script_that_a_script_asks_for_holds_nothing_up(body: bytes, deferred:
     assert leaf.kind == ("deferred_script" if deferred else "script")
 
 
+def test_a_device_that_asked_is_told_of_scripts_that_it_was_promised() -> None:
+    world = World()
+    world.page(takes=m.Takes.SCRIPTS)
+    assert world.promising.script(world.job("c.js")) is not None
+    assert world.promising.script(world.job("b.png")) is None
+    asked = m.Request(9, 5, "GET", PAGE + "x.js", b"")
+    assert world.promising.script(Job.requested(asked, ASKED, None)) is None
+    other = World()
+    other.page()
+    assert other.promising.script(other.job("c.js")) is None
+
+
 def test_another_page_is_promised_what_the_page_before_it_has() -> None:
     world = World()
     world.page()

@@ -12,7 +12,15 @@ from wire import messages as m
 from wire.credit import BATCH, INITIAL, MAXIMUM, ReceiveCredit, SendCredit
 from wire.errors import LocalError, NoCommonVersion, PeerError
 from wire.package import Slice
-from wire.session import MAX_CONTROL_QUEUE, TRANSITIONS, Session, SessionState, SessionStep, Side
+from wire.session import (
+    COMMANDS,
+    MAX_CONTROL_QUEUE,
+    TRANSITIONS,
+    Session,
+    SessionState,
+    SessionStep,
+    Side,
+)
 from wire.skeleton import Kind, Level, Part, Use
 from wire.tree_row import TreeRow
 
@@ -91,7 +99,7 @@ def test_both_ends_count_the_commands_of_a_session_alike() -> None:
         if not isinstance(message, m.Ping):
             heard.append((remote.commands, type(message)))
     assert heard == numbers
-    assert {kind for _, kind in heard} == set(m.COMMANDS)
+    assert {kind for _, kind in heard} == set(COMMANDS)
     local.enqueue(m.Goodbye())
     local.enqueue(m.Raise(2, 1))  # said too late: dropped
     assert local.commands == len(commands)
@@ -258,6 +266,7 @@ EXAMPLES: list[m.Message] = [
     m.Failed(1, 502, "refused"),
     m.Hint(2, 103, b""),
     m.Trailers(2, b""),
+    m.Script(2, reads_pixels=True),
     m.Packed(b"not deflated", b""),
 ]
 

@@ -187,11 +187,13 @@ class BrowserPage:
         return f"<BrowserPage {self.document} {self.url} {len(self.pictures)} coarse>"
 
     def expect(self, component: Component, *, known: bool) -> None:
-        """Scripts of the page come in this; which they are is not known before it is whole.
+        """Scripts of the page come in this; which they are is not known before it is whole, or the
+        remote has told.
 
         `known`: what would be looked for has been found.
         """
-        if component.withheld or component.complete or component.failure is not None:
+        told = component.reads_pixels is not None
+        if told or component.withheld or component.complete or component.failure is not None:
             self._coming.discard(component.id)
         else:
             self._coming.add(component.id)

@@ -2,11 +2,11 @@
 
 Where they can, a picture must not say that it has loaded before it is all there, and no answer of
 ours may be what a service worker puts away. What a script can do is told by the names that it must
-use; they are looked for in all texts of a page as they come, before a browser runs them; a page's
-pictures wait for those that its markup names, briefly. An origin
+use (web/script_names.py); they are looked for in all texts of a page as they come, before a browser
+runs them. Of scripts that the markup names the remote proxy tells, which has them sooner; a page's
+pictures wait for that, briefly. An origin
 whose scripts have shown it is remembered, for they may be in the browser's cache the next time.
-Sources: HTML, 4.12.5 (canvas), 8.11 (image bitmaps); WebGL 1.0, 5.14.8; CSS Painting API; Service
-Workers.
+Source: Service Workers.
 
 Must not know: how a picture is answered, what a page shows.
 """
@@ -19,14 +19,10 @@ from typing import Final
 
 from local_proxy.http.model import split_url
 from local_proxy.link.components import Component
+from web.script_names import READERS
 from wire.fields import header
 from wire.skeleton import Kind
 
-READERS: Final = (
-    *(b"drawImage", b"createPattern", b"ImageBitmap", b"texImage", b"texSubImage"),
-    *(b"copyExternalImage", b"VideoFrame", b"registerPaint", b"paintWorklet"),
-)
-"""Names of all that take a picture that a page shows, and give its pixels."""
 FETCHERS: Final = (b'"fetch"', b"'fetch'", b"`fetch`", b"onfetch", b"addRoutes", b"import")
 """What a service worker that answers requests has at least one of."""
 MAX_ORIGINS: Final = 2048
@@ -95,6 +91,8 @@ class ScriptPowers:
 
         `origin`: of the page that it is of, or that it is; empty: of none.
         """
+        if component.reads_pixels and self._new(origin):
+            self._readers.add(origin)
         if component.head is None or not component.data:
             return
         if component.url in self._expected:
