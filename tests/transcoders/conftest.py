@@ -60,6 +60,8 @@ def pictures() -> dict[str, bytes]:
         "sixteen-bit.png": _save(_deep(photo), "PNG"),
         "lossless.webp": _save(photo, "WEBP", lossless=True),
         "alpha.webp": _save(_faded(photo), "WEBP", lossless=True),
+        "photo.avif": _save(photo, "AVIF", quality=80, speed=10),
+        "alpha.avif": _save(_faded(photo), "AVIF", quality=80, speed=10),
         "still.gif": _save(photo.quantize(128), "GIF"),
     }
 

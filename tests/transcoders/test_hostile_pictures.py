@@ -119,7 +119,7 @@ def test_metadata_does_not_delay_the_low_level(pictures: dict[str, bytes]) -> No
 def test_animations_are_left_alone(pictures: dict[str, bytes], save: Callable[..., bytes]) -> None:
     photo = Image.open(io.BytesIO(pictures["photo.png"]))
     frames = [photo.rotate(angle) for angle in (5, 10)]
-    for name in ("GIF", "PNG", "WEBP"):
+    for name in ("GIF", "PNG", "WEBP", "AVIF"):
         moving = save(photo, name, save_all=True, append_images=frames)
         assert len(moving) > 8192
         assert left_alone(moving), name
@@ -198,6 +198,7 @@ def test_a_jpegtran_that_hangs_is_killed(tmp_path: Path, pictures: dict[str, byt
 
 
 SEEDS = ["baseline.jpg", "progressive.jpg", "turned.jpg", "palette.png", "alpha.webp", "still.gif"]
+SEEDS += ["alpha.avif"]
 CHANGES = st.lists(
     st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=8
 )

@@ -44,6 +44,8 @@ OTHERS = [
     "sixteen-bit.png",
     "lossless.webp",
     "alpha.webp",
+    "photo.avif",
+    "alpha.avif",
     "still.gif",
 ]
 

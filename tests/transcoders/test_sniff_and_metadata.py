@@ -25,7 +25,8 @@ def test_format_and_size_are_in_the_head(pictures: dict[str, bytes]) -> None:
         kind = sniff(head)
         assert kind is kind_of(name), name
         if kind is not Format.JPEG:
-            assert dimensions(head, kind) == Image.open(io.BytesIO(data)).size, name
+            told = data if kind is Format.AVIF else head
+            assert dimensions(told, kind) == Image.open(io.BytesIO(data)).size, name
         assert not animated(data, kind), name
 
 

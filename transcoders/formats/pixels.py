@@ -14,6 +14,7 @@ import PIL.AvifImagePlugin
 import PIL.WebPImagePlugin  # noqa: F401 - these two register themselves, see below
 from PIL import Image
 
+from transcoders.formats import avif
 from transcoders.formats.sniff import Format, animated, dimensions
 from transcoders.picture import Unfit
 
@@ -25,6 +26,7 @@ _PILLOW_NAMES: Final = {
     Format.PNG: "PNG",
     Format.WEBP: "WEBP",
     Format.GIF: "GIF",
+    Format.AVIF: "AVIF",
 }
 _ORIENTATION: Final = 0x0112
 _TURNS: Final = {
@@ -37,6 +39,9 @@ _TURNS: Final = {
     8: Image.Transpose.ROTATE_90,
 }
 """Exif 2.32, 4.6.4, tag 0x0112."""
+CODED: Final = 3
+"""Times the most pixels of a picture that an AVIF may hold: alpha and thumbnails are pictures, too.
+"""
 MAX_PROFILE: Final = 4096
 """Bytes of an ICC profile that a coarse version still carries; displays' have 0.5 to 4 KB."""
 
@@ -53,6 +58,8 @@ def open_still(data: bytes, kind: Format, *, max_pixels: int) -> Image.Image:
     size = dimensions(data, kind)
     if size is not None and size[0] * size[1] > max_pixels:
         raise Unfit(f"{size[0]} x {size[1]} pixels")
+    if kind is Format.AVIF and avif.inspect(data).coded > CODED * max_pixels:
+        raise Unfit("more pixels inside than it says")
     image = opened(data, kind)
     if image.width * image.height > max_pixels:
         raise Unfit(f"{image.width} x {image.height} pixels")

@@ -10,8 +10,12 @@ import struct
 from enum import StrEnum
 from typing import Final
 
-HEAD: Final = 32
-"""Bytes that suffice for every answer here except a still picture's `animated`."""
+from transcoders.formats import avif
+from transcoders.formats.avif import is_avif
+
+HEAD: Final = 64
+"""Bytes that suffice for every answer here except a still picture's `animated` and the size of an
+AVIF, which is behind all else that it says of itself."""
 
 
 class Format(StrEnum):
@@ -21,6 +25,7 @@ class Format(StrEnum):
     PNG = "image/png"
     WEBP = "image/webp"
     GIF = "image/gif"
+    AVIF = "image/avif"
 
 
 _DECLARED: Final = frozenset(
@@ -45,7 +50,7 @@ def sniff(head: bytes) -> Format | None:
         return Format.GIF
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return Format.WEBP
-    return None
+    return Format.AVIF if is_avif(head) else None
 
 
 def essence(content_type: str) -> str:
@@ -71,6 +76,8 @@ def dimensions(data: bytes, kind: Format) -> tuple[int, int] | None:
         return width, height
     if kind is Format.WEBP and len(data) >= 30:
         return _webp_dimensions(data)
+    if kind is Format.AVIF:
+        return avif.dimensions(data)
     return None
 
 

@@ -51,7 +51,7 @@ def reencode(data: bytes, kind: Format, options: PictureOptions, *, max_pixels: 
     if image.mode == "CMYK":
         raise Unfit("CMYK")
     size = _target(image.size, options.layout, turned=metadata.orientation(exif) >= 5)
-    encodes = options.similar or (options.quality and kind is not Format.WEBP)
+    encodes = options.similar or (options.quality and kind not in (Format.WEBP, Format.AVIF))
     if size == image.size and not encodes:
         raise Unfit("nothing to save")
     icc = profile(image)
