@@ -2,10 +2,10 @@
 
 PNG, WebP, AVIF, GIF, and baseline JPEG without jpegtran: a small AVIF of the same width and height,
 then the origin's bytes, or a PNG's pixels in a smaller file (transcoders/make/lossless.py). Its
-size must be the same, because an <img> without dimensions takes its layout from the picture; so detail
-is blurred away before encoding instead of scaled away, which costs almost as few bytes. AVIF where
-the browser takes it: screenshots in 5 KB have an SSIM of .82 to .92, as WebP .75 to .77, and it
-takes no longer to encode. Both have alpha.
+size must be the same, because an <img> without dimensions takes its layout from the picture; so
+detail is blurred away before encoding instead of scaled away, which costs almost as few bytes. AVIF
+where the browser takes it: screenshots in 5 KB have an SSIM of .82 to .92, as WebP .75 to .77, and
+it takes no longer to encode. Both have alpha.
 
 Knows pixels and shares; does not know who asked.
 """
