@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from bench.origins import portal
+from bench.origins import modern, portal
 from bench.origins.endpoint import PageAccess
 from bench.origins.visits import visits
 from bench.pages.page_load import PageStudy, load, study
@@ -56,7 +56,9 @@ async def run(
     with TemporaryDirectory(prefix="sluice-portal-") as name:
         ours = [SITE / "news", SITE / "article"]
         if page is None:
-            ours.append(await asyncio.to_thread(portal.make, Path(name, "portal")))
+            for made in (portal, modern):
+                own = made.__name__.rpartition(".")[2]
+                ours.append(await asyncio.to_thread(made.make, Path(name, own)))
         for folder in [page] if page is not None else ours:
             for link in [profile_name] if profile_name is not None else parts:
                 found = await _cell(folder, link, 1 if link in SLOW else runs, backend)
