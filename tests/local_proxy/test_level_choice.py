@@ -296,3 +296,60 @@ def test_it_is_not_where_nobody_says_so_or_scripts_read_pixels() -> None:
         assert asyncio.get_running_loop().time() == 0
 
     run(main())
+
+
+def reads_pixels(chosen: Chosen) -> None:
+    script = component(received=0)
+    script.kind, script.data = Kind.SCRIPT, bytearray(b"canvas.drawImage(one)")
+    chosen.powers.look(script, chosen.page.origin)
+
+
+def as_webp() -> Component:
+    """Two coarse levels, and then the origin's bytes."""
+    kind = "image/webp"
+    levels = (Level("low", 0, 3, kind), Level("medium", 3, 5, kind), Level("original", 5, 9, kind))
+    return component(*levels, received=3)
+
+
+def test_where_scripts_read_pixels_coarse_levels_stand_in_for_a_picture_that_is_coming() -> None:
+    async def main() -> None:
+        chosen, one, told = Chosen(), as_webp(), dict[int, int]()
+        reads_pixels(chosen)
+        answer = await chosen.ask(one, https=True)
+        assert not isinstance(answer.body, bytes)  # to scripts it has not loaded before its end
+        assert (chosen.ways, chosen.grows) == ((0, 0, 1, 0), [])
+        (step,) = chosen.page.steps(told)
+        assert (step.level, step.beside) == ("low", True)
+        assert chosen.page.pending()
+        advance(one, 5)
+        assert [step.level for step in chosen.page.steps(told)] == ["medium"]
+        advance(one, 9)
+        assert chosen.page.steps(told) == []
+        assert (await text_of(answer))[-4:] == DATA[5:9]
+
+    run(main())
+
+
+@pytest.mark.parametrize("why", ["six connections", "no driver", "a JPEG", "a background"])
+def test_where_nothing_can_stand_in_for_it_a_picture_comes_as_one_response(why: str) -> None:
+    async def main() -> None:
+        chosen = Chosen(driver=why != "no driver")
+        one = component(*PREFIXES, received=3) if why == "a JPEG" else as_webp()
+        one.use = Use.BACKGROUND if why == "a background" else one.use
+        reads_pixels(chosen)
+        answer = await chosen.ask(one, https=why != "six connections")
+        assert not isinstance(answer.body, bytes)
+        assert chosen.page.pictures == {}
+
+    run(main())
+
+
+def test_a_script_made_picture_may_be_coarse_beside_itself_where_scripts_read_pixels() -> None:
+    async def main() -> None:
+        chosen = Chosen()
+        reads_pixels(chosen)
+        chosen.page.stand([URL], now=0.0)
+        request = Request("GET", URL, list(IMAGE), multiplexed=True)
+        assert await chosen.choice.takes(request, 1) is Takes.STANDS
+
+    run(main())

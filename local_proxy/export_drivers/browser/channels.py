@@ -75,4 +75,6 @@ def _told(step: PictureStep) -> dict[str, object]:
     if step.level == LEFT:
         return {"u": step.url, "l": step.level}
     told: dict[str, object] = {"u": step.url, "c": step.component, "l": step.level}
+    if step.beside:
+        told["b"] = True
     return told if step.keep is None else told | {"k": step.keep}

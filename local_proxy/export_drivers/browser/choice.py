@@ -32,6 +32,8 @@ _WAIT_DRIVER: Final = 0.3
 """Seconds for which a coarse picture waits for the page to fetch its driver."""
 _WAIT_SCRIPTS: Final = 1.0
 """Seconds for which coarse pictures of a page wait for scripts that its markup names."""
+_GROWS: Final = "image/jpeg"
+"""The type of a file that browsers show coarse as it comes."""
 _OPEN_PARTS: Final = 128
 """Multipart responses held open for one origin; further pictures are swapped. Half of the streams
 that a browser may have on its connection there, so that all else is asked for at once."""
@@ -74,7 +76,7 @@ class LevelChoice:
         page = self._pages.of_document(document)
         if page is None or not shows(request):
             return Takes.NOTHING
-        if not page.known.is_set() or self._powers.read_pixels(page.origin):
+        if not (self._knows_harmless(page) or request.multiplexed):
             return Takes.NOTHING
         if not (page.injected and page.alive.is_set()) or page.shut:
             return Takes.NOTHING
@@ -114,6 +116,12 @@ class LevelChoice:
         multipart = steps and self._as_multipart(request)
         swap = steps and self._can_swap(page, component)
         if not swap and not multipart:
+            if (
+                page is not None
+                and not steps
+                and await self._may_stand_in(page, component, request)
+            ):
+                return await self._beside(component, head, request, page)
             self._grows(page, component)
             return await self._stream(component, head, request, page)
         await component.wait_level(component.levels[0].name)
@@ -168,7 +176,29 @@ class LevelChoice:
                 page.patience = now + _WAIT_SCRIPTS
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(page.known.wait(), max(0.0, page.patience - now))
+        return self._knows_harmless(page)
+
+    def _knows_harmless(self, page: BrowserPage) -> bool:
         return page.known.is_set() and not self._powers.read_pixels(page.origin)
+
+    async def _may_stand_in(
+        self, page: BrowserPage, component: Component, request: Request
+    ) -> bool:
+        """Whether the page's driver is to show coarse levels while the picture's own response
+        comes. A JPEG's shows by itself what is here. It holds a request for as long: there must be
+        more than six."""
+        grows = component.levels[-1].content_type == _GROWS
+        if grows or not (request.multiplexed and self._can_swap(page, component)):
+            return False
+        return await self._driver_there(page)
+
+    async def _beside(
+        self, component: Component, head: OriginHead, request: Request, page: BrowserPage
+    ) -> Response:
+        """All of it in one response: to scripts it has loaded when all is here. What is shown by
+        then its driver knows."""
+        page.remember(component, None, asker=Asker.of(request), keep=None)
+        return await self._stream(component, head, request, page)
 
     def _as_multipart(self, request: Request) -> bool:
         if self._always is not None:

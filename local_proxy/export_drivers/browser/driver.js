@@ -68,6 +68,8 @@
 
   const shown = table(); // address -> {id, level, nth, href, width, image}, loaded and ruled
   const queue = table(); // address -> {id, level, nth, keep, tries}, to be loaded
+  const besides = table(); // address -> true, its levels stand in while it comes by itself
+  const ended = table(); // address -> true, and it has come
   const rules = table(); // selector -> {rule, value}
   const roots = [document];
   const sheet = new CSSStyleSheet();
@@ -104,10 +106,14 @@
   const content = (image, level) => {
     const dense = attribute(image, "srcset") !== null || image.parentNode?.localName === "picture";
     const stands = left[plain(image.currentSrc)]; // what is there has no such size
+    // While its own is not here its density is not known: then only the layout may say its size.
+    if (level.beside && dense && !image.naturalWidth && !hasBox(image)) return "";
     const density = dense && !stands && image.naturalWidth ? level.width / image.naturalWidth : 1;
     const url = "url(" + quoted(level.href) + ")";
     return density > 0.99 && density < 1.01 ? url : "image-set(" + url + " " + density + "x)";
   };
+
+  const hasBox = (image) => attribute(image, "width") > 0 && attribute(image, "height") > 0;
 
   const adopt = () => {
     for (let i = 0; i < roots.length; i++) {
@@ -156,7 +162,9 @@
       return;
     }
     found[url] = true;
-    setRule(name, content(image, level));
+    if (level.beside && image.complete) return;
+    const value = content(image, level);
+    if (value) setRule(name, value);
     level.image = null; // the rule holds it from here on
   };
 
@@ -229,9 +237,9 @@
       });
       const large = image.naturalWidth * image.naturalHeight * 4 >= LARGE;
       if (GECKO || (large && !inStep(url))) await decode(image);
-      if (!overtaken(url, job)) {
-        const { id, level, nth } = job;
-        shown[url] = { id, level, nth, href: image.src, width: image.naturalWidth, image };
+      if (!overtaken(url, job) && !(job.beside && ended[url])) {
+        const { id, level, nth, beside } = job;
+        shown[url] = { id, level, nth, beside, href: image.src, width: image.naturalWidth, image };
         applyTo(url);
         if (job.keep) final[url] = job;
       }
@@ -265,7 +273,7 @@
   };
 
   const step = (said) => {
-    const { u: url, c: id, l: level, k: keep } = parse(said);
+    const { u: url, c: id, l: level, k: keep, b: beside } = parse(said);
     if (level === "left") {
       left[url] = true;
       return lookSoon();
@@ -276,8 +284,24 @@
     }
     const known = shown[url];
     if (known && known.id === id && known.level === level) return;
-    queue[url] = { id, level, nth: ++steps, keep, tries: 0 };
+    if (beside && ended[url]) return;
+    if (beside) besides[url] = true;
+    queue[url] = { id, level, nth: ++steps, keep, beside, tries: 0 };
     run();
+  };
+
+  // A picture whose levels stood in for it is here by itself, or will not be.
+  const own = async (image) => {
+    const url = plain(image.currentSrc);
+    if (!besides[url]) return;
+    delete besides[url];
+    delete queue[url];
+    ended[url] = true;
+    try {
+      if (GECKO || image.naturalWidth * image.naturalHeight * 4 >= LARGE) await decode(image);
+    } catch {}
+    if (shown[url]?.beside) delete shown[url];
+    apply();
   };
 
   // @KEEPING@
@@ -411,8 +435,12 @@
 
   // @FONTS@
 
+  listen(document, "error", (event) => {
+    if (event.target?.localName === "img") own(event.target);
+  }, true);
   listen(document, "load", (event) => {
     if (event.target?.localName !== "img") return;
+    own(event.target);
     lookSoon();
     if (finished) open();
     else meanwhile = true;

@@ -60,6 +60,8 @@ class PictureStep:
     level: str
     keep: PictureRequest | None = None
     """Of the last level, once it is shown; None: it is not to be kept."""
+    beside: bool = False
+    """It stands in while the picture's own response comes, whose end takes its place."""
 
 
 class CoarsePicture:
@@ -68,18 +70,20 @@ class CoarsePicture:
     def __init__(
         self,
         component: Component,
-        delivered: Level,
+        delivered: Level | None,
         better: Callable[[], None],
         *,
         asker: Asker,
         keep: PictureRequest | None,
     ) -> None:
+        """`delivered`: None where it goes to the browser as one response that has all of it."""
         self.component = component
         self.asker = asker
         """Who was given it; whoever asks for more of it must be no other."""
         self.keep = keep
         """How the browser may ask for its last level to keep it; None: not, or not any more."""
-        self.delivered = component.levels.index(delivered)
+        self.beside = delivered is None
+        self.delivered = -1 if delivered is None else component.levels.index(delivered)
         self.served_at: float | None = None
         """When its last level went out; it is forgotten a little later."""
         self._noted = self.rank()
@@ -92,6 +96,8 @@ class CoarsePicture:
         reached = self.component.reached()
         best = -1 if reached is None else self.component.levels.index(reached)
         last = len(self.component.levels) - 1
+        if self.beside:
+            return min(best, last - 1)
         over = self.component.complete or self.component.failure is not None
         return last + 1 if over and best < last else best
 
@@ -107,6 +113,8 @@ class CoarsePicture:
         """Whether something better will come of it, or what it takes to keep it."""
         component = self.component
         over = component.complete or component.failure is not None
+        if self.beside:
+            return not over
         if component.stopped:
             return True  # as fine as it was wanted: a reader or a policy may want more of it
         return not self.final() or (self.keep is not None and not over)
@@ -211,9 +219,15 @@ class BrowserPage:
         return url.startswith(self.origin + "/")
 
     def remember(
-        self, component: Component, delivered: Level, *, asker: Asker, keep: PictureRequest | None
+        self,
+        component: Component,
+        delivered: Level | None,
+        *,
+        asker: Asker,
+        keep: PictureRequest | None,
     ) -> None:
-        """This picture went out coarse, or in full by a response that browsers do not keep."""
+        """This picture went out coarse, or in full by a response that browsers do not keep; or it
+        will (None), and its coarse levels stand in."""
         older = self.pictures.pop(component.id, None)
         if older is not None:
             older.forget()
@@ -289,7 +303,8 @@ class BrowserPage:
             levels, name = picture.component.levels, SHOWN
             if best > before // 2:
                 name = levels[best].name if best < len(levels) else AGAIN
-            steps.append(PictureStep(picture.component.url, number, name, way))
+            url, beside = picture.component.url, picture.beside
+            steps.append(PictureStep(url, number, name, way, beside))
         return steps
 
     def pending(self) -> bool:

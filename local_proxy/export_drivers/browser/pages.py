@@ -133,6 +133,8 @@ class Pages:
         elif keep is not None and final.end <= component.received:
             page.remember(component, final, asker=asker, keep=keep)
             page.pictures[component.id].served_at = self._now()
+        elif (stood_in := page.pictures.get(component.id)) is not None and stood_in.beside:
+            page.forget(component.id)
         page.changed.set()
 
     def _renew_key(self, page: BrowserPage) -> None:

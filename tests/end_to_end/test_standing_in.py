@@ -1,0 +1,87 @@
+"""Pages whose scripts read pixels, in a real Chromium: coarse levels are shown, and no script can
+tell, for their <img> has not loaded before all of the picture is here."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from bench.browsers.cdp import Tab, find_chromium
+from local_proxy.sites.sites import Mode
+from tests.end_to_end.test_chromium import becomes
+from tests.end_to_end.test_page_load import PHOTO
+from tests.end_to_end.test_programs_in_pages import slow
+
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+PICTURES = 8
+PAGE = r"""<!doctype html><body style="margin:0">{}<script>
+  window.loaded = 0, window.sums = [];
+  for (const one of document.images) one.onload = () => {{
+    const brush = new OffscreenCanvas(200, 150).getContext("2d");
+    brush.drawImage(one, 0, 0, 200, 150);
+    const pixels = brush.getImageData(0, 0, 200, 150).data;
+    sums[one.src.match(/\d+.webp/)[0][0]] = pixels.reduce((all, each) => all * 31 + each & 65535);
+    window.loaded++;
+  }};
+</script>"""
+STATE = """JSON.stringify([...document.images].map(one =>
+  [one.complete, getComputedStyle(one).content]))"""
+
+
+def photo(number: int) -> bytes:
+    file = io.BytesIO()
+    with Image.open(PHOTO) as image:
+        image.rotate(number).save(file, "WEBP", quality=80)
+    return file.getvalue()
+
+
+async def colours(tab: Tab, number: int) -> int:
+    """How many the picture shows; four stand beside each other."""
+    scale = float(str(await tab.evaluate("devicePixelRatio")))
+    left, top = number % 4 * 200, number // 4 * 150
+    box = tuple(round(side * scale) for side in (left + 20, top + 20, left + 180, top + 130))
+    with Image.open(io.BytesIO(await tab.screenshot())) as shot:
+        return len(shot.convert("RGB").crop(box).getcolors(1 << 20) or ())
+
+
+@pytest.mark.parametrize("tag", ["<img src=/{}.webp width=200 height=150>", "srcset"])
+def test_coarse_levels_stand_in_and_no_script_can_tell(tag: str, tmp_path: Path) -> None:
+    if tag == "srcset":
+        tag = '<img srcset="/{0}.webp 2x" src=/{0}.webp width=200 height=150>'
+
+    async def go() -> None:
+        async with slow("https over HTTP/2", tmp_path) as (origin, both, tab):
+            tags = "".join(tag.format(number) for number in range(PICTURES))
+            for path in ("/", "/again"):
+                origin.serve(path, PAGE.format(tags).encode())
+            for number in range(PICTURES):
+                origin.serve(f"/{number}.webp", photo(number), "image/webp")
+            await tab.call("Emulation.setDeviceMetricsOverride", width=800, height=400,
+                           deviceScaleFactor=2 if "2x" in tag else 1, mobile=False)  # fmt: skip
+            await tab.call("Page.navigate", url=origin.base + "/")
+            await becomes(tab, "document.images[7]?.currentSrc !== ''")
+            await becomes(tab, f"({STATE}).includes('sluice-level')")
+            state = json.loads(str(await tab.evaluate(STATE)))
+            ((number, complete),) = [
+                (number, complete)
+                for number, (complete, content) in enumerate(state)
+                if "sluice-level" in content
+            ][:1]
+            assert not complete
+            assert await colours(tab, number) > 100
+            await becomes(tab, f"window.loaded === {PICTURES}")
+            await becomes(tab, f"!({STATE}).includes('sluice-level')")
+            read = await tab.evaluate("window.sums")
+            assert both.local.export.statistics().swapped == 0
+            both.local.sites.choose("127.0.0.1", Mode.ORIGINAL)
+            await tab.call("Network.clearBrowserCache")
+            await tab.call("Page.navigate", url=origin.base + "/again")
+            await becomes(tab, f"location.pathname === '/again' && window.loaded === {PICTURES}")
+            assert read == await tab.evaluate("window.sums")
+
+    asyncio.run(asyncio.wait_for(go(), 90))
