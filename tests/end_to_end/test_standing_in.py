@@ -1,4 +1,4 @@
-"""Pages whose scripts read pixels, in a real Chromium: coarse levels are shown, and no script can
+"""Pages whose scripts read pixels, in real browsers: coarse levels are shown, and no script can
 tell, for their <img> has not loaded before all of the picture is here."""
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from bench.browsers.bidi import EXECUTABLE, BidiTab, certificates_can_be_added, launched
 from bench.browsers.cdp import Tab, find_chromium
+from local_proxy.front.tls.authority import Authority
 from local_proxy.sites.sites import Mode
+from tests.end_to_end.pair import FakeOrigin
+from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import becomes
+from tests.end_to_end.test_https_pages import slow_pair
 from tests.end_to_end.test_page_load import PHOTO
 from tests.end_to_end.test_programs_in_pages import slow
 
-pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 PICTURES = 8
 PAGE = r"""<!doctype html><body style="margin:0">{}<script>
   window.loaded = 0, window.sums = [];
@@ -40,7 +44,7 @@ def photo(number: int) -> bytes:
     return file.getvalue()
 
 
-async def colours(tab: Tab, number: int) -> int:
+async def colours(tab: Tab | BidiTab, number: int) -> int:
     """How many the picture shows; four stand beside each other."""
     scale = float(str(await tab.evaluate("devicePixelRatio")))
     left, top = number % 4 * 200, number // 4 * 150
@@ -49,6 +53,7 @@ async def colours(tab: Tab, number: int) -> int:
         return len(shot.convert("RGB").crop(box).getcolors(1 << 20) or ())
 
 
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize("tag", ["<img src=/{}.webp width=200 height=150>", "srcset"])
 def test_coarse_levels_stand_in_and_no_script_can_tell(tag: str, tmp_path: Path) -> None:
     if tag == "srcset":
@@ -85,3 +90,43 @@ def test_coarse_levels_stand_in_and_no_script_can_tell(tag: str, tmp_path: Path)
             assert read == await tab.evaluate("window.sums")
 
     asyncio.run(asyncio.wait_for(go(), 90))
+
+
+@pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
+@pytest.mark.skipif(not certificates_can_be_added(), reason="no certutil (libnss3-tools)")
+def test_in_firefox_too(tmp_path: Path) -> None:
+    tag = "<img src=/{}.webp width=200 height=150>"
+
+    async def go() -> None:
+        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
+        async with (
+            FakeOrigin(tls=root.server("localhost")).running() as origin,
+            slow_pair(rate=40_000, tls=root.trusted(), authority=authority) as both,
+            launched(
+                proxy="{}:{}".format(*both.address), certificate=authority.certificate_pem
+            ) as browser,
+            browser.tab() as tab,
+        ):
+            origin.name = "localhost"
+            tags = "".join(tag.format(number) for number in range(PICTURES))
+            origin.serve("/", PAGE.format(tags).encode())
+            for number in range(PICTURES):
+                origin.serve(f"/{number}.webp", photo(number), "image/webp")
+            await tab.viewport(width=800, height=400)
+            going = asyncio.create_task(tab.go(origin.base + "/"))
+            while "sluice-level" not in str(state := await tab.evaluate(STATE)):
+                await tab.painted()
+            number, complete = next(
+                (number, complete)
+                for number, (complete, content) in enumerate(json.loads(str(state)))
+                if "sluice-level" in content
+            )
+            assert not complete
+            assert await colours(tab, number) > 100
+            await going
+            while "sluice-level" in str(await tab.evaluate(STATE)):
+                await tab.painted()
+            assert await tab.evaluate("window.loaded") == PICTURES
+            assert both.local.export.statistics().swapped == 0
+
+    asyncio.run(asyncio.wait_for(go(), 60))
