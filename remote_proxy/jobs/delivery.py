@@ -7,7 +7,8 @@ bytes. Prefetched and requested components go the same way.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -177,7 +178,6 @@ class Delivery:
     async def _text(self, response: OriginResponse, content_type: str) -> None:
         """Decode what the origin coded, read it for sub-resources, code it for the link."""
         importer = self._sender.promising.importer(self.job, response)
-        powers = self._sender.promising.script(self.job)
         playlist = self._sender.playing.playlist(self.job.request.url, content_type)
         headers, body = decode(response.headers, response.body)
         length = response.length if headers == response.headers else None
@@ -188,23 +188,20 @@ class Delivery:
         outgoing = self._way.open(self._kind or kind_of(content_type))
         if not outgoing.closed:
             outgoing.on_close = self._services.rush.begins()
-        async for chunk in body:
-            for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
-                if importer is not None:
-                    await import_parts(importer, piece)  # first: its fetches run while it is coded
-                work.pass_by(piece)
-                if powers is not None and not powers.found and powers.feed(piece):
-                    self._sender.say(m.Script(self.job.component, True))
-                if playlist is not None:
-                    playlist.feed(piece)
-                if new := self._rest.after(piece):
-                    outgoing.write(await work.encode(new))
-            if self._way.document == m.UNATTRIBUTED and outgoing.written > LONG:
-                self._sender.tree.set_transfer(self.job.component)
-            await outgoing.room()
+        async with self._looked_at(body) as chunks:
+            async for chunk in chunks:
+                for piece in _pieces(chunk, first=FIRST if not outgoing.written else PIECE):
+                    if importer is not None:
+                        await import_parts(importer, piece)  # its fetches run while it is coded
+                    work.pass_by(piece)
+                    if playlist is not None:
+                        playlist.feed(piece)
+                    if new := self._rest.after(piece):
+                        outgoing.write(await work.encode(new))
+                if self._way.document == m.UNATTRIBUTED and outgoing.written > LONG:
+                    self._sender.tree.set_transfer(self.job.component)
+                await outgoing.room()
         self._rest.end()
-        if powers is not None and not powers.found:
-            self._sender.say(m.Script(self.job.component, False))
         if importer is not None:
             importer.close()
         outgoing.write(work.finish())
@@ -214,6 +211,27 @@ class Delivery:
         for number, _ in enumerate(self._sender.playing.read(playlist)):
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
+
+    @asynccontextmanager
+    async def _looked_at(self, body: AsyncIterator[bytes]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The same; where it is a script of which its device wants to know, that is told as soon as
+        the origin has sent it."""
+        component, promising = self.job.component, self._sender.promising
+        search = promising.script(self.job)
+        if search is None:
+            yield body
+            return
+
+        def look(piece: bytes) -> None:
+            if not search.found and search.feed(piece):
+                self._sender.say(m.Script(component, True))
+
+        def over() -> None:
+            if not search.found:
+                self._sender.say(m.Script(component, False))
+
+        async with aclosing(promising.reading.stream(body, look, over)) as ahead:
+            yield ahead
 
     def _text_work(self, media: str, length: int | None) -> TextWork:
         """How densely a text of that length is coded: less so where others wait for the coders."""

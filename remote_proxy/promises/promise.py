@@ -17,6 +17,7 @@ from remote_proxy.promises.document_import import HTML_TYPE, DocumentImport, Imp
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.prefetch import Document, Prefetch
 from remote_proxy.promises.protections import TOP, Embedding, shown
+from remote_proxy.promises.read_ahead import ReadAhead
 from scheduling.commands import Obedience
 from scheduling.plan import Plan
 from scheduling.tree import Tree
@@ -84,6 +85,8 @@ class Promising:
         self._may = may
         self._spare = spare
         self._pages: dict[int, _Page] = {}
+        self.reading = ReadAhead()
+        """Of scripts of which devices are to be told."""
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages and the style sheets of documents."""
