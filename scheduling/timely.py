@@ -37,7 +37,8 @@ SURE: Final = 2
 tell little of the link, or of pictures that are guessed too large."""
 MOST: Final = 4_096
 """Pictures of one device whose documents have a time."""
-_TEXTS: Final = frozenset(("text", "style", "script"))
+_TEXTS: Final = frozenset(("text", "style", "script", "deferred_script"))
+"""Kinds that go before whatever is finer than coarse."""
 
 
 class _Step(NamedTuple):

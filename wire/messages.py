@@ -69,8 +69,8 @@ class Takes(IntFlag):
     PLACE = 128
     """To be told by a Skeleton where in its document it stands. Only of who accepts it (PLACED)."""
     STANDS = 256
-    """With PLACE: a picture that a script has made stands in an <img>, of a page of which no script
-    reads pixels. Who does not know of this sends what it would have sent."""
+    """With PLACE: a picture that a script has made stands in an <img>, and may be coarse there
+    before it is fine. Who does not know of this sends what it would have sent."""
     SCRIPTS = 512
     """Of a page: to be told by Script what the scripts that its markup names can do."""
 

@@ -325,7 +325,11 @@ def test_where_scripts_read_pixels_coarse_levels_stand_in_for_a_picture_that_is_
         assert [step.level for step in chosen.page.steps(told)] == ["medium"]
         advance(one, 9)
         assert chosen.page.steps(told) == []
+        assert not chosen.page.pending()
         assert (await text_of(answer))[-4:] == DATA[5:9]
+        for done in answer.on_done:
+            done(True)
+        assert chosen.page.pictures[7].served_at is not None  # its driver may be asking still
 
     run(main())
 

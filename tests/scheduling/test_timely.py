@@ -102,9 +102,10 @@ def test_once_what_is_chosen_has_gone_the_next_one_goes_on_all_the_same() -> Non
     assert world.look(9.5, 430)[4] == "low", "not in the last second, where it would"
 
 
-def test_texts_go_first() -> None:
+@pytest.mark.parametrize("kind", ["text", "script", "deferred_script"])
+def test_texts_go_first(kind: str) -> None:
     world = World(2)
-    text = world.tree.leaf(1, 1, kind="text", order=0)
+    text = world.tree.leaf(1, 1, kind=kind, order=0)
     world.tree.hierarchy.enqueue(text, 9_000)
     world.look(0.0, 1_060)
     found = world.timely.document(1)

@@ -134,7 +134,7 @@ class Pages:
             page.remember(component, final, asker=asker, keep=keep)
             page.pictures[component.id].served_at = self._now()
         elif (stood_in := page.pictures.get(component.id)) is not None and stood_in.beside:
-            page.forget(component.id)
+            stood_in.served_at = self._now()  # its driver may be asking for a level
         page.changed.set()
 
     def _renew_key(self, page: BrowserPage) -> None:
