@@ -198,7 +198,9 @@ class LevelChoice:
         """All of it in one response: to scripts it has loaded when all is here. What is shown by
         then its driver knows."""
         page.remember(component, None, asker=Asker.of(request), keep=None)
-        return await self._stream(component, head, request, page)
+        response = await self._stream(component, head, request, page)
+        response.on_done.append(lambda _: self._pages.came(page, component))
+        return response
 
     def _as_multipart(self, request: Request) -> bool:
         if self._always is not None:

@@ -133,9 +133,14 @@ class Pages:
         elif keep is not None and final.end <= component.received:
             page.remember(component, final, asker=asker, keep=keep)
             page.pictures[component.id].served_at = self._now()
-        elif (stood_in := page.pictures.get(component.id)) is not None and stood_in.beside:
-            stood_in.served_at = self._now()  # its driver may be asking for a level
         page.changed.set()
+
+    def came(self, page: BrowserPage, component: Component) -> None:
+        """A picture for which levels stood in has gone to the browser. Its driver may be asking for
+        one of these still."""
+        picture = page.pictures.get(component.id)
+        if picture is not None and picture.beside:
+            picture.served_at = self._now()
 
     def _renew_key(self, page: BrowserPage) -> None:
         del self._by_key[page.key]
