@@ -38,6 +38,9 @@ MAX_FIELDS: Final = 1000
 REACTION: Final = 1.0
 """Seconds that a page waits for what policies have decided for it before it is asked for, at most:
 as long as a policy may take. Whoever asks meanwhile waits as well (LocalSession.undecided)."""
+_SCRIPTED: Final = "Mozilla/"
+"""How clients name themselves that run a page's scripts, all of them: others need not be told what
+these can do."""
 TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
 
 
@@ -160,11 +163,13 @@ class Asking:
             asked = replace(asked, takes=asked.takes | Takes.LEVEL)
         if component.use is not Use.DOCUMENT:
             return asked
+        if header(request.headers, "user-agent").startswith(_SCRIPTED):
+            asked = replace(asked, takes=asked.takes | Takes.SCRIPTS)
         return replace(
             asked,
             treatment=TREATMENTS.get(mode, Treatment.ADAPTED),
             # Its parts come as promises: a browser told of them would ask for them, too.
-            takes=(asked.takes & ~Takes.HINTS) | Takes.SCRIPTS,
+            takes=asked.takes & ~Takes.HINTS,
             kept=self._caches.names(component.id, now=wall_clock()),
         )
 

@@ -58,6 +58,17 @@ def test_a_navigation_opens_a_document_and_its_parts_belong_to_it() -> None:
     run(main())
 
 
+def test_who_runs_scripts_is_told_what_those_of_a_page_can_do() -> None:
+    async def main() -> None:
+        async with at_work(answers) as at:
+            for agent in ("Mozilla/5.0 Chrome/156.0", "Lynx/2.9", ""):
+                await at.navigate(PAGE, ("user-agent", agent))
+            told = [bool(asked.takes & m.Takes.SCRIPTS) for asked in at.remote.asked]
+            assert told == [True, False, False]
+
+    run(main())
+
+
 def test_who_is_of_no_page_is_nobodys_and_what_browsers_want_is_in_the_background() -> None:
     async def main() -> None:
         async with at_work(answers) as at:
