@@ -16,7 +16,7 @@ from policies.api.plan import Rule
 from tests.local_proxy.ends import IMAGE, text_of
 from tests.local_proxy.packages_at_work import outlined
 from tests.local_proxy.policy_session import Scripted
-from tests.local_proxy.proxy_at_work import HTML, at_work, finish
+from tests.local_proxy.proxy_at_work import HTML, NAVIGATION, at_work, finish
 from tests.local_proxy.scripted_remote import ScriptedRemote, moment
 from wire import messages as m
 from wire.applications import Application
@@ -62,7 +62,8 @@ def test_who_runs_scripts_is_told_what_those_of_a_page_can_do() -> None:
     async def main() -> None:
         async with at_work(answers) as at:
             for agent in ("Mozilla/5.0 Chrome/156.0", "Lynx/2.9", ""):
-                await at.navigate(PAGE, ("user-agent", agent))
+                fields = [one for one in NAVIGATION if one[0] != "user-agent"]
+                await at.get(PAGE, *fields, ("user-agent", agent))
             told = [bool(asked.takes & m.Takes.SCRIPTS) for asked in at.remote.asked]
             assert told == [True, False, False]
 
