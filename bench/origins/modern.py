@@ -108,7 +108,8 @@ def _script(size: int, chance: random.Random) -> str:
     words = [f"{NAME}{chance.randrange(1 << 24):06x}" for _ in range(size // 60)]
     while length < size:
         one, two, three = chance.choices(words, k=3)
-        line = f"function {one}({two}){{return {two}.{three}?{two}[{chance.randrange(999)}]:null}}"
+        value = f"{two}.{three}?{two}[{chance.randrange(999)}]:null"
+        line = f"var {one}=function({two}){{return {value}}};"  # again and again in a module, too
         lines.append(line)
         length += len(line) + 1
     return "\n".join(lines) + "\n"

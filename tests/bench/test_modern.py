@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
 from PIL import Image, ImageChops
 
+from bench.browsers.cdp import find_chromium, launch
 from bench.origins import modern
+from bench.origins.site import serve
 from bench.origins.visits import visits
+from tests.end_to_end.test_chromium import becomes
 from transcoders.formats.avif import inspect
 
 
@@ -30,6 +35,20 @@ def test_it_is_the_same_each_time_and_shows_all_its_pictures(tmp_path: Path) -> 
     assert len(pictures) == modern.PICTURES
     assert all(name.encode() in named for name in pictures)
     assert len({sha256(made[name]).digest() for name in pictures}) == modern.PICTURES
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+def test_a_browser_shows_all_its_pictures_and_runs_its_scripts(tmp_path: Path) -> None:
+    async def go() -> None:
+        with visits(modern.make(tmp_path / "page"), 1) as site:
+            async with serve(site) as (host, port), launch() as browser:
+                tab = await browser.new_tab()
+                await tab.call("Page.navigate", url=f"http://{host}:{port}/0/index.html")
+                shown = "[...document.images].filter(one => one.naturalWidth).length"
+                await becomes(tab, f"{shown} === {modern.PICTURES}")
+                assert await tab.evaluate("typeof thumbnail") == "function"
+
+    asyncio.run(asyncio.wait_for(go(), 60))
 
 
 def test_copies_of_it_have_other_bytes_and_the_same_pixels(tmp_path: Path) -> None:
