@@ -6,12 +6,12 @@
     1     text                                                             it can be read
     2     script, and small ones that hold nothing up                      it may write more text
     3     pictures up to their first mark; small pictures without marks    every picture coarse
-    4     fonts; other small things                                        little, and it shows
-          scripts that hold nothing up                                     they act, and show little
+    4     scripts that hold nothing up                                     something can be done
+    5     fonts; other small things                                        little, and it shows
           pictures of one mark, that is whole and not small                nothing of them is shown
-    5     pictures up to their second mark                                 every picture good
-    6     pictures without marks, media and other things that are not small
-    7...  pictures up to their third mark, their fourth ...                the last refinements
+    6     pictures up to their second mark                                 every picture good
+    7     pictures without marks, media and other things that are not small
+    8...  pictures up to their third mark, their fourth ...                the last refinements
 
 The paper (section 4.1.1) counts whole pictures below 4 KB to the low level: they are not worth
 transcoding.
@@ -43,12 +43,12 @@ _KINDS: Final[Mapping[str, KindTiers]] = {
     "text": KindTiers(1, 1),
     "script": KindTiers(2, 2),
     "deferred_script": KindTiers(2, 4),
-    "image": KindTiers(3, 6),
-    "font": KindTiers(4, 4),
-    "media": KindTiers(4, 6),
-    "other": KindTiers(4, 6),
+    "image": KindTiers(3, 7),
+    "font": KindTiers(5, 5),
+    "media": KindTiers(5, 7),
+    "other": KindTiers(5, 7),
 }
-_LEVELS: Final = (3, 5, 7)
+_LEVELS: Final = (3, 6, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class TierTable:
     """Must have an entry `other`, for all kinds it does not name."""
     levels: tuple[int, ...] = _LEVELS
     """Tier by how many marks a leaf has passed; beyond the last, one more for each mark."""
-    whole: int = 4
+    whole: int = 5
     """Of pictures that have nothing before their only mark."""
     unrefined: frozenset[str] = frozenset(("text", "style", "script", "deferred_script", "tunnel"))
     """Kinds whose marks, if they have any, don't count."""
