@@ -76,7 +76,9 @@ class LevelChoice:
         page = self._pages.of_document(document)
         if page is None or not shows(request):
             return Takes.NOTHING
-        if not (self._knows_harmless(page) or request.multiplexed):
+        if not page.known.is_set():
+            return Takes.NOTHING
+        if self._powers.read_pixels(page.origin) and not request.multiplexed:
             return Takes.NOTHING
         if not (page.injected and page.alive.is_set()) or page.shut:
             return Takes.NOTHING
