@@ -184,7 +184,8 @@
           roots[roots.length] = shadow;
           adopt();
         }
-        ruleFor(images[j], found);
+        // That one of these has come by itself no event tells outside of its tree: nothing stands in.
+        if (!shown[url]?.beside) ruleFor(images[j], found);
       }
       searchShadows(shadow, found);
     }
