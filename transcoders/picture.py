@@ -97,7 +97,8 @@ def alone(picture: Picture) -> Picture:
     data = picture.data[final.start :]
     level = structs.replace(final, start=0, end=len(data))
     coarser = [one for one in picture.levels[:-1] if one.start == final.start]
-    untold = tuple(one.end - final.start for one in coarser)
+    ends = [*(one.end for one in coarser), *picture.untold]
+    untold = tuple(end - final.start for end in sorted(ends) if end > final.start)
     return replace(picture, data=data, levels=(level,), first_step=0, untold=untold)
 
 

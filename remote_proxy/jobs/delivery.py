@@ -376,7 +376,7 @@ class Delivery:
 
     def _mark(self, picture: Picture, there: int) -> None:
         """Tell the tree where the picture is worth more than before."""
-        ends = [*picture.untold, *(level.end for level in picture.levels)]
+        ends = sorted([*picture.untold, *(level.end for level in picture.levels)])
         steps = ends
         if picture.first_step:  # where nothing can take the sketch's place
             steps = [picture.first_step, *(end for end in ends[1:] if end > picture.first_step)]

@@ -116,13 +116,18 @@ def test_metadata_does_not_delay_the_low_level(pictures: dict[str, bytes]) -> No
     assert picture.levels[0].end < 0.12 * len(heavy)
 
 
-def test_animations_are_left_alone(pictures: dict[str, bytes], save: Callable[..., bytes]) -> None:
+def test_animations_keep_every_byte(pictures: dict[str, bytes], save: Callable[..., bytes]) -> None:
     photo = Image.open(io.BytesIO(pictures["photo.png"]))
     frames = [photo.rotate(angle) for angle in (5, 10)]
     for name in ("GIF", "PNG", "WEBP", "AVIF"):
         moving = save(photo, name, save_all=True, append_images=frames)
         assert len(moving) > 8192
-        assert left_alone(moving), name
+        picture, _ = transcode(moving)
+        if name == "AVIF":  # its frames are not where they can be counted before it is decoded
+            assert picture is None
+            continue
+        assert picture is not None
+        assert picture.identical and picture.data.endswith(moving)
 
 
 def test_what_browsers_do_not_show_is_left_alone(pictures: dict[str, bytes]) -> None:

@@ -55,6 +55,15 @@ def open_still(data: bytes, kind: Format, *, max_pixels: int) -> Image.Image:
     """A still picture, not decoded yet. Raises Unfit if it is animated, turned or too large."""
     if animated(data, kind):
         raise Unfit("an animation")
+    image = open_first(data, kind, max_pixels=max_pixels)
+    if moves(image, kind):
+        raise Unfit("an animation")
+    return image
+
+
+def open_first(data: bytes, kind: Format, *, max_pixels: int) -> Image.Image:
+    """A picture, or the first frame of an animation, not decoded yet. Raises Unfit if it is turned
+    or too large."""
     size = dimensions(data, kind)
     if size is not None and size[0] * size[1] > max_pixels:
         raise Unfit(f"{size[0]} x {size[1]} pixels")
@@ -63,12 +72,14 @@ def open_still(data: bytes, kind: Format, *, max_pixels: int) -> Image.Image:
     image = opened(data, kind)
     if image.width * image.height > max_pixels:
         raise Unfit(f"{image.width} x {image.height} pixels")
-    if kind is not Format.JPEG:
-        if getattr(image, "is_animated", False):
-            raise Unfit("an animation")
-        if image.getexif().get(_ORIENTATION, 1) != 1:
-            raise Unfit("turned by EXIF, which browsers honour in JPEG alike, elsewhere not")
+    if kind is not Format.JPEG and image.getexif().get(_ORIENTATION, 1) != 1:
+        raise Unfit("turned by EXIF, which browsers honour in JPEG alike, elsewhere not")
     return image
+
+
+def moves(image: Image.Image, kind: Format) -> bool:
+    """Whether it is an animation; a GIF's second frame is looked for, and no further one."""
+    return kind is not Format.JPEG and bool(getattr(image, "is_animated", False))
 
 
 def turned(image: Image.Image, orientation: int) -> Image.Image:

@@ -6,14 +6,20 @@ It can be shown while the finer levels are still being made: 7 ms for a photo's,
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
+from typing import Final
 
 from msgspec import structs
 
-from transcoders.formats.sniff import sniff
-from transcoders.picture import Picture
+from transcoders.formats.animation import first_frame
+from transcoders.formats.sniff import Format, sniff
+from transcoders.picture import Picture, Unfit
 from transcoders.undo.arithmetic import first_step
 from wire.skeleton import Level
+
+MOST: Final = 0.6
+"""Of a file's bytes that a first frame has, if others are behind it: two have half each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,21 @@ def origins(data: bytes, low: Low) -> Picture:
     kind = sniff(data)
     assert kind is not None
     level = Level("original", 0, len(data), kind.value)
-    return Picture(data, (level,), low.width, low.height, lossless=True, identical=True)
+    return Picture(
+        *(data, (level,), low.width, low.height),
+        lossless=True,
+        identical=True,
+        untold=_frames(data, kind),
+    )
+
+
+def _frames(data: bytes, kind: Format) -> tuple[int, ...]:
+    """Where an animation's first frame ends: the others come when all pictures are good."""
+    with contextlib.suppress(Unfit):
+        end = first_frame(data, kind)
+        if end < MOST * len(data):
+            return (end,)
+    return ()
 
 
 def in_front(low: Low, picture: Picture) -> Picture:
@@ -66,8 +86,9 @@ def in_front(low: Low, picture: Picture) -> Picture:
         if one.name != "low"
     ]
     step = size + _first_step(picture) if low.level.sketch and len(picture.levels) > 1 else 0
-    data = low.data + picture.data
-    return replace(picture, data=data, levels=(low.level, *moved), first_step=step)
+    data, untold = low.data + picture.data, tuple(size + end for end in picture.untold)
+    levels = (low.level, *moved)
+    return replace(picture, data=data, levels=levels, first_step=step, untold=untold)
 
 
 def _first_step(picture: Picture) -> int:

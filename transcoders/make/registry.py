@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Final
 
 from plugins.switch import PluginSwitch
-from transcoders.formats.sniff import Format, animated, declared_picture, dimensions, sniff
+from transcoders.formats.sniff import Format, declared_picture, dimensions, sniff
 from transcoders.make.low import Low, as_it_is
 from transcoders.make.made import LIMIT, Made
 from transcoders.make.makers import SAVES, Makers
@@ -121,7 +121,7 @@ class Transcoders:
         if not declared_picture(content_type):
             return False
         kind = sniff(head)
-        if kind is None or animated(head, kind):
+        if kind is None:
             return False
         size = dimensions(head, kind)
         return size is None or 0 < size[0] * size[1] <= self._max_pixels

@@ -1,11 +1,12 @@
 """A coarse version in front of a picture that has no usable prefix (versioning adaptation).
 
 PNG, WebP, AVIF, GIF, and baseline JPEG without jpegtran: a small AVIF of the same width and height,
-then the origin's bytes, or a PNG's pixels in a smaller file (transcoders/make/lossless.py). Its
-size must be the same, because an <img> without dimensions takes its layout from the picture; so
-detail is blurred away before encoding instead of scaled away, which costs almost as few bytes. AVIF
-where the browser takes it: screenshots in 5 KB have an SSIM of .82 to .92, as WebP .75 to .77, and
-it takes no longer to encode. Both have alpha.
+then the origin's bytes, or a PNG's pixels in a smaller file (transcoders/make/lossless.py). Of an
+animation it is the first frame, which stands still until all of it is here. Its size must be the
+same, because an <img> without dimensions takes its layout from the picture; so detail is blurred
+away before encoding instead of scaled away, which costs almost as few bytes. AVIF where the browser
+takes it: screenshots in 5 KB have an SSIM of .82 to .92, as WebP .75 to .77, and it takes no longer
+to encode. Both have alpha.
 
 Knows pixels and shares; does not know who asked.
 """
@@ -18,7 +19,17 @@ from typing import Final
 from PIL import Image, features
 
 from transcoders.formats import metadata
-from transcoders.formats.pixels import MAX_PROFILE, encode, open_still, plain, profile, turned
+from transcoders.formats.animation import first_frame
+from transcoders.formats.pixels import (
+    MAX_PROFILE,
+    encode,
+    moves,
+    open_first,
+    open_still,
+    plain,
+    profile,
+    turned,
+)
 from transcoders.formats.scans import Jpeg
 from transcoders.formats.sniff import Format
 from transcoders.make.low import Low, as_it_is
@@ -28,7 +39,8 @@ from wire.skeleton import Level
 MIN_BYTES: Final = 8192
 """A version costs what a prefix gets for nothing; below this it is sooner to send the whole."""
 MAX_SHARE: Final = 0.12
-"""Of the original's bytes: what the coarse version may add to the time until all is fine."""
+"""Of the original's bytes, an animation's first frame: what the coarse version may add to the time
+until all is fine."""
 _STEPS: Final = ((1, 20), (1, 1), (2, 1), (4, 1), (8, 1))
 """Blur (by reducing and enlarging again) and quality, best first. Of 29 pictures in the
 corpus as WebP, PNG screenshots need 2 or 4 (SSIM about .85), photos as PNG none, lossy WebP 8."""
@@ -57,9 +69,10 @@ _CAN_AVIF: Final = features.check("avif") is True
 def version(data: bytes, kind: Format, *, max_pixels: int, avif: bool) -> Low:
     """A coarse version of it. Raises Unfit, or what Pillow raises."""
     _worth(data)
-    image = open_still(data, kind, max_pixels=max_pixels)
+    image = open_first(data, kind, max_pixels=max_pixels)
+    stands_for = first_frame(data, kind) if moves(image, kind) else len(data)
     size = image.size
-    return _coarse(plain(image), profile(image), int(MAX_SHARE * len(data)), size, avif=avif)
+    return _coarse(plain(image), profile(image), int(MAX_SHARE * stands_for), size, avif=avif)
 
 
 def jpeg_versions(data: bytes, jpeg: Jpeg, *, max_pixels: int, avif: bool) -> Picture:
