@@ -149,15 +149,9 @@ class LongWay:
         marks = [mark for mark in leaf.marks if at < mark < end] if refined else []
         for place, upto in enumerate((*marks, _OPEN)):
             if place:
-                tier = self._later(reached + place)
+                tier = self._tiers.behind(leaf, reached + place)
             yield _Part(self._rank(leaf, tier), leaf.serial, leaf, at, upto)
             at = upto
-
-    def _later(self, reached: int) -> int:
-        """The tier of a picture's level, by how many marks it has passed."""
-        levels = self._tiers.levels
-        last = len(levels) - 1
-        return levels[reached] if reached <= last else levels[last] + reached - last
 
     def _rank(self, leaf: Node, tier: int) -> tuple[float, ...]:
         if leaf.deadline is not None:

@@ -12,9 +12,11 @@
     6     pictures up to their second mark                                 every picture good
     7     pictures without marks, media and other things that are not small
     8...  pictures up to their third mark, their fourth ...                the last refinements
+    last  media behind their first mark                                    a film may have no end
 
 The paper (section 4.1.1) counts whole pictures below 4 KB to the low level: they are not worth
-transcoding.
+transcoding. What is played at a rate that the link can spare does not wait for its tier: it is
+guaranteed (scheduling/guarantees.py).
 """
 
 from __future__ import annotations
@@ -63,15 +65,26 @@ class TierTable:
     """Tier by how many marks a leaf has passed; beyond the last, one more for each mark."""
     whole: int = 5
     """Of pictures that have nothing before their only mark."""
+    last: int = 64
+    """Of what goes on and on, once it has begun."""
+    played: frozenset[str] = frozenset(("media",))
+    """Kinds that do; their first mark is where they have begun."""
     unrefined: frozenset[str] = frozenset(("text", "style", "script", "deferred_script", "tunnel"))
     """Kinds whose marks, if they have any, don't count."""
 
     def tier(self, leaf: Node) -> int:
         """The tier of the next byte that the leaf would send; smaller goes first."""
-        if leaf.marks and leaf.kind not in self.unrefined:
-            reached, last = leaf.level_reached, len(self.levels) - 1
+        return self.behind(leaf, leaf.level_reached)
+
+    def behind(self, leaf: Node, reached: int) -> int:
+        """The tier of its bytes behind so many of its marks."""
+        if leaf.marks and leaf.kind in self.played:
+            if reached:
+                return self.last
+        elif leaf.marks and leaf.kind not in self.unrefined:
             if len(leaf.marks) == 1 and not reached and leaf.marks[0] >= self.small:
                 return self.whole
+            last = len(self.levels) - 1
             return self.levels[reached] if reached <= last else self.levels[last] + reached - last
         tiers = self.kinds.get(leaf.kind)
         if tiers is None:

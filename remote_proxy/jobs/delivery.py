@@ -57,6 +57,8 @@ gigabyte would hold up every picture."""
 PREFIX: Final = 0.5
 """Of what the link carries until a picture's time, that the first tenth of its bytes may take
 instead of a sketch of it: that must be made first, and estimates waver."""
+BEGUN: Final = 131_072
+"""Bytes of a film or of sound with which a player can begin: its header, and some seconds."""
 AT_ONCE: Final = 32
 """Addresses of a playlist that are read before others have their turn."""
 PIECE: Final = 65536
@@ -395,6 +397,13 @@ class Delivery:
         if end > 0:
             self._way.mark([end], [end], ends={LEVELS[-1]: end})
 
+    def _mark_begun(self, size: int | None) -> None:
+        """Tell the tree where a film can begin: before pictures become as fine as can be. The rest
+        of it, of which there may be no end, comes behind those."""
+        if size is None or size > 2 * BEGUN:
+            begun = max(1, BEGUN - self._rest.skip)
+            self._way.mark([begun], [begun], ends={})
+
     def _may_come_in_steps(self) -> bool:
         """Whether an answer may end before the picture is final: its client says so, or the
         document shows it, and scripts that made it do not wait to read its pixels."""
@@ -428,6 +437,8 @@ class Delivery:
             self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length - there)
             if soon:
                 self._mark_whole(response.length)
+        if kind is Kind.MEDIA:
+            self._mark_begun(response.length)
         outgoing.write(self._rest.after(begun))
         url = self.job.request.url
         listener = self._sender.playing.listen(self.job.component, url, kind, response.headers)

@@ -56,6 +56,14 @@ def test_the_tiers_of_a_page() -> None:
     assert tree.serve() == ("css,html,js,icon,scans,font,feed,odd,scans,photo,film,scans,scans")
 
 
+def test_the_rest_of_a_film_that_has_begun_is_behind_all_refinements() -> None:
+    tree = Tree(LowFidelityFirst(), InOrder, InOrder)
+    tree.leaf("film", 6 * Q, kind="media", size=SMALL, marks=(2 * Q,), order=-1)
+    picture(tree, "A")
+    picture(tree, "B")
+    assert tree.serve() == "A,B,A,B,film,film,A,B,A,B,film,film,film,film"
+
+
 def test_a_script_that_holds_nothing_up_is_behind_coarse_pictures_if_it_is_large() -> None:
     tree = Tree(LowFidelityFirst(), InOrder, InOrder)
     for name, size in (("large", SMALL), ("small", Q)):

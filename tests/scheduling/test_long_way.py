@@ -55,6 +55,15 @@ def test_a_level_does_not_go_before_the_one_that_it_refines() -> None:
     assert page.chosen(14_000) == ("film", 0, 100_000)
 
 
+def test_the_rest_of_a_film_that_has_begun_is_behind_all_pictures() -> None:
+    page = news()
+    film = page.add("film", "media", 100_000, 5_000)
+    assert page.chosen(29_000) == ("film", 1_000, 4_000)
+    page.tree.sent(film, 5_000, now=0.0)
+    pictures = 2 * 30_000
+    assert page.chosen(10_000 + pictures + 500) == ("film", 500, 94_500)
+
+
 def test_coarse_levels_that_have_gone_make_way_for_finer_ones() -> None:
     page = news()
     leaf = page.document.children["one"]
