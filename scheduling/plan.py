@@ -41,6 +41,7 @@ def picture_options(
     accept: str,
     arithmetic: bool = False,
     sketch: bool = False,
+    large: bool = False,
     webp: bool = False,
     recipes: bool = False,
     scans: bool = False,
@@ -49,7 +50,8 @@ def picture_options(
 ) -> PictureOptions:
     """What a decision asks of the transcoder, for a browser with this `Accept`.
 
-    `arithmetic`, `sketch`: the device undoes that coding, enlarges sketches, for this picture.
+    `arithmetic`, `sketch`: the device undoes that coding, enlarges sketches, for this picture;
+    `large`: a camera's too.
     `webp`: the browser is shown whole files, so a PNG may be one of another type that it takes.
     `recipes`, `scans`: the device makes the origin's bytes of another form; `kept`: browsers may
     keep them. `quick`: its sketch is to be made soon.
@@ -63,6 +65,7 @@ def picture_options(
         avif="image/avif" in accept,
         arithmetic=arithmetic,
         sketch=sketch,
+        large=sketch and large,
         webp=webp and "image/webp" in accept,
         recipes=recipes,
         scans=scans,

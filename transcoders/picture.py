@@ -35,6 +35,8 @@ class PictureOptions:
     """Who gets it can undo arithmetic coding of a JPEG (transcoders/make/arithmetic.py)."""
     sketch: bool = False
     """Who gets it can enlarge a sketch (transcoders/make/sketch.py)."""
+    large: bool = False
+    """The same of a camera's picture."""
     quick: bool = False
     """The sketch is wanted in half the time rather than in an eighth fewer bytes."""
     recipes: bool = False

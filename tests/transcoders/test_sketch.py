@@ -17,10 +17,11 @@ from PIL import Image, ImageChops, ImageOps, ImageStat
 from bench.pages.lows import CODED, PLAIN, SKETCH, compared, lows
 from transcoders.formats.scans import parse
 from transcoders.make.registry import Transcoders
-from transcoders.make.sketch import MAX_SHARE, draw
+from transcoders.make.sketch import MAX_LARGE_BYTES, MAX_SHARE, draw
 from transcoders.picture import Picture, PictureOptions, Unfit
 from transcoders.undo.sketch import (
     MAX_BYTES,
+    MAX_LARGE,
     MAX_PIXELS,
     MAX_WAITING,
     Enlarger,
@@ -226,6 +227,27 @@ def test_a_huge_picture_has_none(save: Callable[..., bytes]) -> None:
     assert not made.levels[0].sketch
 
 
+def test_a_cameras_picture_has_a_small_one_where_it_is_enlarged(save: Callable[..., bytes]) -> None:
+    data = save(noise(4000, 3000), "JPEG", quality=80)
+    made = transcode(data, sketch=True, large=True)
+    low, *finer = made.levels
+    assert (low.width, low.height) == (4000, 3000) == (made.width, made.height)
+    assert [level.name for level in finer] == ["medium", "high", "original"]
+    assert low.end <= MAX_LARGE_BYTES < 0.01 * len(data)
+    shown = Image.open(io.BytesIO(enlarged_of(made)))
+    assert shown.size == (4000, 3000)
+    want = Image.open(io.BytesIO(data)).convert("L").resize((40, 30))
+    found = shown.convert("L").resize((40, 30))
+    assert sum(ImageStat.Stat(ImageChops.difference(want, found)).mean) < 4
+
+
+def test_more_pixels_than_any_camera_of_a_page_have_none(save: Callable[..., bytes]) -> None:
+    data = save(Image.new("L", (6000, 4200)), "JPEG", quality=90)
+    assert MAX_LARGE < 6000 * 4200
+    with pytest.raises(Unfit):
+        draw(data, limit=len(data), large=True)
+
+
 def test_a_picture_scaled_for_its_layout_has_none(pictures: dict[str, bytes]) -> None:
     options = {"quality": 80, "layout": (200, 134)}
     assert transcode(pictures["baseline.jpg"], sketch=True, **options) == transcode(
@@ -320,7 +342,7 @@ BAD = {
     "larger than the picture": (webp(200, 200), 120, 90),
     "a bomb": (vp8x(16_000, 16_000), 120, 90),
     "too many bytes": (SOUND + bytes(MAX_BYTES), 120, 90),
-    "too many pixels": (SOUND, 4000, 4000),
+    "too many pixels": (SOUND, 6000, 6000),
     "more pixels than can be": (SOUND, 2**40, 2**40),
     "too wide for a JPEG": (webp(600, 1), 1_000_000, 1),
     "no height": (SOUND, 120, 0),

@@ -136,7 +136,7 @@ class Makers:
         if kind is Format.JPEG and not options.sketch:
             return None  # a prefix will do
         if kind is Format.JPEG:
-            sketch = partial(draw, data, quick=options.quick)
+            sketch = partial(draw, data, quick=options.quick, large=options.large)
             made, took = await self._first.run(partial(_timed, sketch), whose=whose)
             self._low_times.took(SKETCH, len(data), took)
             return made
@@ -252,7 +252,8 @@ class Makers:
             async with self._later(whose) as slot:
                 made = await self._smaller(data, options, slot)
                 if options.sketch and options.layout is None and len(made.levels) > 1:
-                    sketch = partial(draw, data, limit=int(MAX_SHARE * len(made.data)))
+                    limit = int(MAX_SHARE * len(made.data))
+                    sketch = partial(draw, data, limit=limit, large=options.large)
                     with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
                         made = in_front(await slot.call(sketch), made)
                 return made

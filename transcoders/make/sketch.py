@@ -19,6 +19,7 @@ Knows pixels and shares; does not know who asked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from PIL import Image
@@ -30,10 +31,7 @@ from transcoders.formats.sniff import Format
 from transcoders.make.jpeg import inspect
 from transcoders.make.low import Low
 from transcoders.picture import Unfit
-from transcoders.undo.sketch import (
-    MAX_BYTES,
-    MAX_PIXELS,
-)
+from transcoders.undo.sketch import MAX_BYTES, MAX_LARGE, MAX_PIXELS
 from wire.skeleton import Level
 
 MAX_SHARE: Final = 0.06
@@ -41,6 +39,10 @@ MAX_SHARE: Final = 0.06
 saves as much, so that a photo still takes no more bytes than its origin's file."""
 _STEPS: Final = ((3, 15), (3, 5), (4, 5), (6, 5), (8, 5))
 """By how much it is reduced, and WebP's quality; best first."""
+_LARGE_STEPS: Final = ((6, 15), (6, 5), (8, 5), (12, 5), (16, 5))
+"""The same of a camera's picture, of which a page shows no such width."""
+MAX_LARGE_BYTES: Final = 16_384
+"""Of a camera's picture, whose share would be a hundred KB or two."""
 _DECODED: Final = 2 / 3
 """Of a photo's width, that it is decoded to at least: twice a sketch's."""
 _QUICK_DECODED: Final = 1 / 2
@@ -53,16 +55,19 @@ _SIDEWAYS: Final = 5
 """EXIF orientations from which on width and height are swapped."""
 
 
-def draw(data: bytes, *, limit: int | None = None, quick: bool = False) -> Low:
-    """A JPEG's sketch, of at most MAX_SHARE of its bytes, or `limit`. `quick`: in half the time.
+def draw(data: bytes, *, limit: int | None = None, quick: bool = False, large: bool = False) -> Low:
+    """A JPEG's sketch, of at most MAX_SHARE of its bytes, or `limit`. `quick`: in half the time;
+    `large`: also of more than MAX_PIXELS.
 
     Raises Unfit where there is none, or what Pillow raises.
     """
-    source = inspect(data, max_pixels=MAX_PIXELS).jpeg
-    finest = _QUICK_DECODED if quick else _DECODED
+    source = inspect(data, max_pixels=MAX_LARGE if large else MAX_PIXELS).jpeg
+    camera = source.width * source.height > MAX_PIXELS
+    steps, most = (_LARGE_STEPS, MAX_LARGE_BYTES) if camera else (_STEPS, MAX_BYTES)
+    finest = (_QUICK_DECODED if quick else _DECODED) * _STEPS[0][0] / steps[0][0]
     image, full = _upright(data, source, finest)
     allowed = int(MAX_SHARE * len(data)) if limit is None else limit
-    made = _smallest(image, full, min(allowed, MAX_BYTES), _QUICK if quick else _DENSE)
+    made = _smallest(image, full, steps, min(allowed, most), _QUICK if quick else _DENSE)
     if made is None:
         raise Unfit("no sketch of it is small enough")
     level = Level("low", 0, len(made), Format.JPEG.value, b"", *full)
@@ -74,7 +79,7 @@ def _upright(data: bytes, source: Jpeg, finest: float) -> tuple[Image.Image, tup
 
     Raises Unfit, or what Pillow raises.
     """
-    image = open_still(data, Format.JPEG, max_pixels=MAX_PIXELS)
+    image = open_still(data, Format.JPEG, max_pixels=source.width * source.height)
     size = image.size
     exif = metadata.exif_of(data, source)
     if metadata.sets_natural_size(exif, *size):
@@ -85,9 +90,15 @@ def _upright(data: bytes, source: Jpeg, finest: float) -> tuple[Image.Image, tup
     return plain(turned(image, orientation)), size[::-1] if orientation >= _SIDEWAYS else size
 
 
-def _smallest(image: Image.Image, full: tuple[int, int], limit: int, method: int) -> bytes | None:
+def _smallest(
+    image: Image.Image,
+    full: tuple[int, int],
+    steps: Sequence[tuple[int, int]],
+    limit: int,
+    method: int,
+) -> bytes | None:
     """The best sketch of at most `limit` bytes, by that method of WebP; None: there is none."""
-    for reduction, quality in _STEPS:
+    for reduction, quality in steps:
         size = (max(1, full[0] // reduction), max(1, full[1] // reduction))
         small = image.resize(size, Image.Resampling.LANCZOS)
         made = encode(small, "WEBP", quality=quality, method=method, exif=b"", icc_profile=b"")

@@ -5,6 +5,7 @@ Knows pixels; does not know who asks."""
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from functools import partial
 from typing import Final
 
@@ -18,6 +19,8 @@ from transcoders.work.workers import Workers
 
 MAX_PIXELS: Final = 8_000_000
 """Of the enlarged picture: 24 MB on the device while it is made, 0.2 s of a phone's processor."""
+MAX_LARGE: Final = 25_000_000
+"""The same of a camera's, one at a time: 75 MB, for browsers that are not shown a small JPEG."""
 MAX_BYTES: Final = 65_536
 """Of a sketch, on the device."""
 MAX_WAITING: Final = 64
@@ -44,7 +47,7 @@ def stretched(sketch: bytes, width: int, height: int) -> bytes:
 
 
 def _opened(sketch: bytes, width: int, height: int) -> Image.Image:
-    if len(sketch) > MAX_BYTES or min(width, height) < 1 or width * height > MAX_PIXELS:
+    if len(sketch) > MAX_BYTES or min(width, height) < 1 or width * height > MAX_LARGE:
         raise Unfit(f"no sketch of a picture: {len(sketch)} bytes for {width} x {height} pixels")
     return open_still(sketch, Format.WEBP, max_pixels=width * height)
 
@@ -61,6 +64,7 @@ class Enlarger:
     def __init__(self, *, workers: int = 2, timeout: float = 5.0) -> None:
         """`timeout`: seconds for one sketch, waiting in line included."""
         self._workers = Workers(workers=workers, waiting=MAX_WAITING)
+        self._large = asyncio.Lock()
         self._timeout = timeout
 
     async def enlarge(
@@ -71,9 +75,10 @@ class Enlarger:
             image = _opened(sketch, width, height)
             if image.width * image.height <= _AT_ONCE:
                 return _stretched(image, width, height)
-        make = stretched if small else enlarged
-        async with asyncio.timeout(self._timeout), self._workers.slot() as slot:
-            return await slot.call(partial(make, sketch, width, height))
+        make = partial(stretched if small else enlarged, sketch, width, height)
+        alone = self._large if not small and width * height > MAX_PIXELS else nullcontext()
+        async with asyncio.timeout(self._timeout), alone, self._workers.slot() as slot:
+            return await slot.call(make)
 
     async def close(self) -> None:
         """Take no more. What waits ends as Busy."""
