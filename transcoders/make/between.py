@@ -1,10 +1,12 @@
-"""A version between a picture's coarse one and its final form, for documents that have a time.
+"""A version between a picture's coarse one and its final form: of a large picture, or for documents
+that have a time.
 
 A PNG is coarse, or whole: of a screenshot, 12 % of the bytes and then all the others. Where a time
 says what fits (scheduling/timely.py) something in the middle shows far more than the coarse version
 does: of 29 PNGs, WebPs and GIFs 25 get one, with an SSIM of .96 in the median (.81 to .996) where
 the coarse one has .82 (.61 to .97), in 3 to 49 % of the final form's bytes, made in 8 to 110 ms. It
-costs these bytes once the final form follows, so nobody gets one without a time.
+costs these bytes once the final form follows, so without a time only large ones get one, of the
+bytes that others have for their coarse version (transcoders/make/still.py).
 
 Knows pixels and shares; does not know times or the link.
 """
@@ -46,15 +48,18 @@ def pays(final: Picture, stop: str) -> bool:
     return one and LEVELS.index(stop) >= LEVELS.index(NAME)
 
 
-def between(low: Low, final: Picture, data: bytes, *, max_pixels: int, avif: bool) -> Picture:
+def between(
+    low: Low, final: Picture, data: bytes, *, limit: int, max_pixels: int, avif: bool
+) -> Picture:
     """`final`, of one level, with a version of `data`, the origin's bytes, in front of it.
+
+    `limit`: bytes that it has at most.
 
     Raises Unfit where none pays, or what Pillow raises.
     """
     kind = sniff(data)
     if kind is None or not pays(final, NAME):
         raise Unfit("it has levels of its own")
-    limit = int(MAX_SHARE * len(final.data))
     image = open_still(data, kind, max_pixels=max_pixels)
     icc = profile(image)
     icc = icc if len(icc) <= min(MAX_PROFILE, limit // 2) else b""

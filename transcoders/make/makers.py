@@ -18,6 +18,7 @@ from transcoders.exact.originals import OriginalEncoder, promising
 from transcoders.formats.sniff import Format, dimensions, sniff
 from transcoders.make import jpeg, lossless, still
 from transcoders.make.arithmetic import ArithmeticEncoder
+from transcoders.make.between import MAX_SHARE as MOST_OF_FINAL
 from transcoders.make.between import between, pays
 from transcoders.make.low import Low, in_front, origins
 from transcoders.make.reencode import Encoded, reencode
@@ -180,18 +181,18 @@ class Makers:
         final = origins(data, low)
         with contextlib.suppress(Unfit):
             final = await self._lossless(data, options, whose)
-        if options.between and pays(final, options.stop):  # else it would stand in line for nothing
+        share = still.MAX_SHARE * len(data)
+        wanted = options.between or share > still.MOST
+        if wanted and pays(final, options.stop):  # else it would stand in line for nothing
+            limit = MOST_OF_FINAL * len(final.data) if options.between else share
+            pixels, most = self._max_pixels, int(limit)
+            job = partial(
+                between, low, final, data, limit=most, max_pixels=pixels, avif=options.avif
+            )
             with contextlib.suppress(Exception):  # Pillow raises a dozen kinds
-                final = await self._between(low, final, data, options, whose)
+                async with self._later(whose) as slot:
+                    final = await slot.call(job)
         return in_front(low, final)
-
-    async def _between(
-        self, low: Low, final: Picture, data: bytes, options: PictureOptions, whose: str
-    ) -> Picture:
-        limit = self._max_pixels
-        job = partial(between, low, final, data, max_pixels=limit, avif=options.avif)
-        async with self._later(whose) as slot:
-            return await slot.call(job)
 
     async def _lossless(self, data: bytes, options: PictureOptions, whose: str) -> Picture:
         """The origin's pixels, no version in front, in as few bytes as may be.

@@ -41,12 +41,19 @@ MIN_BYTES: Final = 8192
 MAX_SHARE: Final = 0.12
 """Of the original's bytes, an animation's first frame: what the coarse version may add to the time
 until all is fine."""
-_STEPS: Final = ((1, 20), (1, 1), (2, 1), (4, 1), (8, 1))
+MOST: Final = 40_960
+"""Bytes of a coarse version, unless none is as small: of a screenshot of 5 million pixels 12 % are
+150 KB, all of it can be read in that, and eight of them take half a minute at 384 kbit/s. A larger
+version comes between this one and all of the picture (transcoders/make/between.py)."""
+_STEPS: Final = ((1, 20), (1, 1), (2, 1), (4, 1), (8, 1), (16, 1))
 """Blur (by reducing and enlarging again) and quality, best first. Of 29 pictures in the
 corpus as WebP, PNG screenshots need 2 or 4 (SSIM about .85), photos as PNG none, lossy WebP 8."""
 _FIRST: Final = 1
 """The step that is tried first: a photo has its bytes or the next better one's, so that one or two
 tries do. A try takes 5 to 30 ms."""
+_FIRST_LARGE: Final = 3
+_LARGE: Final = 3_000_000
+"""Pixels from which on that is tried first: as AVIF a try takes .15 s for 5 million of them."""
 _LEAST_GROWTH: Final = 1.5
 """By which the best step takes more than the first; 1.56 to 2.24 seen as AVIF."""
 _WEBP: Final[Mapping[str, object]] = {"method": 2, "alpha_quality": 20}
@@ -97,24 +104,28 @@ def _worth(data: bytes) -> None:
 def _coarse(
     image: Image.Image, icc: bytes, limit: int, size: tuple[int, int], *, avif: bool
 ) -> Low:
-    """The best version of at most `limit` bytes. Raises Unfit if there is none."""
+    """The best version of at most `limit` bytes and MOST, or the smallest one, if that is within
+    the limit. Raises Unfit if there is none."""
     icc = icc if len(icc) <= min(MAX_PROFILE, limit // 2) else b""
     if max(image.size) > MAX_WEBP_SIDE:
         raise Unfit(f"{image.width} x {image.height} is too large for a version")
-    made = None
-    at = _FIRST
+    wanted = min(limit, MOST)
+    made = smallest = None
+    first = at = _FIRST if image.width * image.height < _LARGE else _FIRST_LARGE
     while 0 <= at < len(_STEPS):
         tried = encoded(image, *_STEPS[at], icc, avif=avif)
-        if tried is not None and len(tried) <= limit:
+        smallest = tried or smallest
+        if tried is not None and len(tried) <= wanted:
             made = tried
-            if at > _FIRST or len(tried) * _LEAST_GROWTH > limit:
+            if at > first or len(tried) * _LEAST_GROWTH > wanted:
                 break
             at -= 1  # a better one may do
-        elif at < _FIRST:
+        elif at < first:
             break
         else:
             at += 1
-    if made is None:
+    made = made or smallest
+    if made is None or len(made) > limit:
         raise Unfit("no coarse version of it is small enough")
     return Low(made, Level("low", 0, len(made), type_of(avif=avif)), *size)
 
