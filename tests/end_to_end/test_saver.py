@@ -67,6 +67,31 @@ def test_a_picture_comes_at_the_size_that_it_is_shown_at() -> None:
     run(go())
 
 
+def test_an_animation_stands_still_until_a_reader_wants_it() -> None:
+    file = io.BytesIO()
+    whole = pixels(PHOTO.read_bytes()).resize(SIZE)
+    frames = [whole.rotate(angle) for angle in range(1, 6)]
+    whole.save(file, "GIF", save_all=True, append_images=frames, duration=80, loop=0)
+    moving = file.getvalue()
+
+    async def go() -> None:
+        async with all_three(sites={"*": "saver"}) as (origin, both):
+            _, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            origin.serve("/p.jpg", moving, "image/gif")
+            await both.browser.navigate(page)
+            shown = await picture(both, page)
+            assert len(shown) < 0.1 * len(moving)
+            assert similarity(pixels(shown), pixels(moving)) >= 0.97
+            component = both.known(page + "p.jpg")
+            assert component.stopped and component.carried < 0.1 * len(moving)
+            assert both.local.tracker.original(component.document, component.url)
+            await until(lambda: component.complete or component.failure)
+            assert component.failure is None
+            assert component.file(component.levels[-1]) == moving
+
+    run(go())
+
+
 def test_what_a_reader_wants_in_full_comes_behind_what_is_here_and_is_asked_for_once() -> None:
     async def go() -> None:
         async with all_three(sites={"*": "saver"}) as (origin, both):

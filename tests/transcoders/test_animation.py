@@ -6,6 +6,7 @@ import asyncio
 import io
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,7 @@ from PIL import Image
 
 from transcoders.formats.animation import first_frame
 from transcoders.formats.sniff import Format, sniff
+from transcoders.make.alike import similarity
 from transcoders.make.registry import PictureOptions, Transcoders
 from transcoders.picture import Picture, Unfit
 
@@ -78,6 +80,28 @@ def test_a_file_that_ends_with_its_first_frame_shows_that(
             assert part.convert("RGB").tobytes() == whole.convert("RGB").tobytes()
     with pytest.raises(Unfit):
         first_frame(cut[:-1], kind)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_pays_by_the_megabyte_gets_its_first_frame_alone(
+    name: str, moving: dict[str, bytes]
+) -> None:
+    data = moving[name]
+    made = transcoded(data, Format[name].value, PictureOptions(similar=0.97, avif=True))
+    assert made is not None and not made.lossless and not made.identical
+    assert [level.name for level in made.levels] == ["high"]
+    with Image.open(io.BytesIO(made.data)) as still, Image.open(io.BytesIO(data)) as origin:
+        assert not getattr(still, "is_animated", False)
+        assert similarity(still.convert("RGB"), origin.convert("RGB")) >= 0.97
+    assert len(made.data) < first_frame(data, Format[name])
+
+
+@pytest.mark.parametrize("options", [{"quality": 50}, {"layout": (100, 67)}])
+def test_fewer_pixels_or_less_quality_alone_stop_none(
+    options: dict[str, Any], moving: dict[str, bytes]
+) -> None:
+    made = transcoded(moving["GIF"], "image/gif", PictureOptions(**options))
+    assert made is not None and made.identical
 
 
 @pytest.mark.parametrize("name", NAMES)

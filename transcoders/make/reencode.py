@@ -15,7 +15,16 @@ from typing import Final
 from PIL import Image
 
 from transcoders.formats import metadata
-from transcoders.formats.pixels import encode, open_still, plain, profile, turned
+from transcoders.formats.animation import first_frame
+from transcoders.formats.pixels import (
+    encode,
+    moves,
+    open_first,
+    open_still,
+    plain,
+    profile,
+    turned,
+)
 from transcoders.formats.scans import DamagedJpeg, parse
 from transcoders.formats.sniff import Format
 from transcoders.make.alike import alike
@@ -47,7 +56,7 @@ def reencode(data: bytes, kind: Format, options: PictureOptions, *, max_pixels: 
     if not options.adapted:
         raise Unfit("not asked for")
     exif = _exif(data, kind)
-    image = open_still(data, kind, max_pixels=max_pixels)
+    image = _opened(data, kind, options, max_pixels=max_pixels)
     if image.mode == "CMYK":
         raise Unfit("CMYK")
     size = _target(image.size, options.layout, turned=metadata.orientation(exif) >= 5)
@@ -71,6 +80,17 @@ def reencode(data: bytes, kind: Format, options: PictureOptions, *, max_pixels: 
     if len(made.data) > _WORTH * len(data):
         raise Unfit(f"{len(made.data)} bytes from {len(data)}")
     return made
+
+
+def _opened(data: bytes, kind: Format, options: PictureOptions, *, max_pixels: int) -> Image.Image:
+    """Not decoded yet; of an animation the first frame, for who pays by the megabyte alone: the
+    others would be most of a page. Raises Unfit, or what Pillow raises."""
+    if options.similar is None:
+        return open_still(data, kind, max_pixels=max_pixels)
+    image = open_first(data, kind, max_pixels=max_pixels)
+    if moves(image, kind):
+        first_frame(data, kind)  # else its first picture is none that is shown
+    return image
 
 
 def _exif(data: bytes, kind: Format) -> bytes:
