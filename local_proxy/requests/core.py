@@ -31,7 +31,13 @@ from local_proxy.requests.ask import Asking, too_large
 from local_proxy.requests.browser_chatter import is_chatter
 from local_proxy.requests.component_answers import ComponentAnswers
 from local_proxy.requests.document_events import DocumentEvents
-from local_proxy.requests.intent import application_of, is_navigation, is_sheet, subject_of
+from local_proxy.requests.intent import (
+    application_of,
+    is_film,
+    is_navigation,
+    is_sheet,
+    subject_of,
+)
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from local_proxy.sites.switches import Switches
@@ -155,10 +161,14 @@ class ProxyCore:
         return PlacedRequest(request, document, mode, kept=not request.original)
 
     def _left_out(self, placed: PlacedRequest) -> Response | None:
-        """What stands for what a text-only site goes without; None: it is to be had."""
-        if placed.mode is not Mode.TEXT_ONLY:
-            return None
-        return self._switches.instead(placed.request, placed.document)
+        """What stands for what a text-only site goes without, or a saver's until it is tapped;
+        None: it is to be had."""
+        request, document = placed.request, placed.document
+        if placed.mode is Mode.TEXT_ONLY:
+            return self._switches.instead(request, document)
+        if is_film(request) and not self._export.film(document, request.url):
+            return error_page(403, "This site saves data: a film comes when it is tapped.")
+        return None
 
     def _prepared(self, placed: PlacedRequest) -> PlacedRequest:
         """The request as it goes on: whether to the origin's own bytes, and without our marks."""

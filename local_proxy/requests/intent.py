@@ -58,6 +58,17 @@ def in_frame(request: Request) -> bool:
     return header(request.headers, "sec-fetch-dest") in ("iframe", "frame")
 
 
+def is_film(request: Request) -> bool:
+    """Whether an <audio> or a <video> asks for it: what a script fetches is the script's. Browsers
+    that say nothing of that, as over http, want no coding, or name the types that they play."""
+    destination = header(request.headers, "sec-fetch-dest")
+    if destination:
+        return destination in ("audio", "video")
+    plays = header(request.headers, "accept").startswith(("audio/", "video/"))
+    uncoded = header(request.headers, "accept-encoding").startswith("identity;")
+    return plays or (uncoded and bool(header(request.headers, "range")))
+
+
 def saves_data(request: Request) -> bool:
     """Whether the user asks for less data (Save Data API, 2.1)."""
     tokens = header(request.headers, "save-data").lower().split(";")

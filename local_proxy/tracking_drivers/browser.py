@@ -68,6 +68,8 @@ class Beacon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The picture under the pointer; "" for none."""
     o: _Url | None = None
     """The picture of which the reader wants the original now."""
+    x: _Url | None = None
+    """The film that the reader has tapped, which has come to nothing so far."""
     i: Annotated[list[_Url], msgspec.Meta(max_length=MAX_PICTURES)] | None = None
     l: Annotated[dict[_Url, tuple[_Size, _Size]], msgspec.Meta(max_length=MAX_PICTURES)] | None = (  # noqa: E741
         None

@@ -67,6 +67,18 @@ def test_a_picture_comes_at_the_size_that_it_is_shown_at() -> None:
     run(go())
 
 
+def test_a_film_comes_at_once_where_nobody_could_tell_of_a_tap() -> None:
+    async def go() -> None:
+        async with all_three(sites={"*": "saver"}) as (origin, both):
+            _, page = serve(origin, width=SIZE[0], height=SIZE[1])
+            origin.serve("/film.mp4", bytes(50_000), "video/mp4")
+            await both.browser.navigate(page)  # as browsers do, but it runs no scripts
+            asked = [*both.browser.part(page), ("sec-fetch-dest", "video")]
+            assert (await both.client.get(page + "film.mp4", asked)).status == 200
+
+    run(go())
+
+
 def test_an_animation_stands_still_until_a_reader_wants_it() -> None:
     file = io.BytesIO()
     whole = pixels(PHOTO.read_bytes()).resize(SIZE)

@@ -9,6 +9,7 @@
   const NAME = "@NAME@"; // in addresses; unlocks nothing
   const BASE = new URL(script.src).origin + "/.well-known/sluice/";
   const AT_ONCE_TO = "@AT_ONCE_TO@"; // what can't wait for one of the six connections
+  const SAVES = "@SAVES@" === "yes"; // its reader pays by the megabyte
   script.remove();
 
   const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
@@ -310,6 +311,8 @@
   // @CHANNEL@
 
   // @LEFT_OUT@
+
+  // @FILMS@
 
   // -- what the reader does -------------------------------------------------------------------
 

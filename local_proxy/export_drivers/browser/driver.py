@@ -94,6 +94,7 @@ class BrowserExport:
         `window`: of a client's window, when a page says how large it is. `host`: the proxy's own
         name.
         """
+        self._now = now
         self.pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
         """Those that browsers have open, or may bring back."""
         self._powers = ScriptPowers()
@@ -144,9 +145,10 @@ class BrowserExport:
             unrestored=self._files.lost,
         )
 
-    def open_document(self, document: int, url: str) -> None:
-        """A browser asks for this page: remember what becomes of it."""
-        self.pages.open(document, url)
+    def open_document(self, document: int, url: str, *, saves: bool = False) -> None:
+        """A browser asks for this page: remember what becomes of it. `saves`: as little as may be
+        is to cross for it."""
+        self.pages.open(document, url, saves=saves)
 
     def close_document(self, document: int) -> None:
         """The page was left; a browser may still bring it back from its back/forward cache."""
@@ -177,6 +179,14 @@ class BrowserExport:
         page = self.pages.of_document(document)
         if page is not None:
             page.leave_out(url.partition("#")[0])
+
+    def film(self, document: int, url: str) -> bool:
+        """Whether a film is to come. In a page whose reader saves data it waits for a tap, which a
+        driver must run to tell of."""
+        page = self.pages.of_document(document)
+        if page is None or page.films is None or not page.alive.is_set():
+            return True
+        return page.films.comes(url, now=self._now())
 
     async def file(self, component: Component, level: Level) -> bytes:
         """A level of a picture, which is here, as a whole file. Raises NoFile."""

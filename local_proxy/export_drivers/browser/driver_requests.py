@@ -70,7 +70,7 @@ class DriverRequests:
         self._tracker = tracker
         self._window = window
         self._driver_text = _script("driver.js")
-        for part in ("keeping", "channel", "left_out", "made", "fonts"):
+        for part in ("keeping", "channel", "left_out", "films", "made", "fonts"):
             self._driver_text = self._driver_text.replace(
                 f"  // @{part.upper()}@\n", _script(f"{part}.js")
             )
@@ -123,6 +123,7 @@ class DriverRequests:
         if page is not None:
             text = self._driver_text.replace("@KEY@", page.key).replace("@NAME@", page.name)
             text = text.replace("@AT_ONCE_TO@", self._at_once_to(page))
+            text = text.replace("@SAVES@", "no" if page.films is None else "yes")
         headers = [("content-type", "text/javascript; charset=utf-8"), *_PRIVATE]
         return Response(200, headers, text.encode())
 
@@ -204,7 +205,10 @@ class DriverRequests:
         if beacon.w is not None and all(beacon.w):
             self._window(client, Window(*beacon.w))
         report(beacon, document=page.document, tracker=self._tracker)
-        return Response(204, list(_PRIVATE))
+        films, comes = page.films, False
+        if films is not None and beacon.x is not None:
+            comes = films.tap(beacon.x, now=self._now())
+        return Response(202 if comes else 204, list(_PRIVATE))
 
     def _channel(self, page: BrowserPage) -> Response:
         page.closed_at = None

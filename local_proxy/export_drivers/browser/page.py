@@ -16,6 +16,7 @@ from local_proxy.export_drivers.browser.asker import Asker
 from local_proxy.export_drivers.browser.word_patience import WordPatience
 from local_proxy.export_drivers.markup.csp import ConnectSources
 from local_proxy.link.components import Component
+from local_proxy.requests.waiting_films import WaitingFilms
 from wire.skeleton import Level
 
 AGAIN: Final = "again"
@@ -172,6 +173,8 @@ class BrowserPage:
         """The event channel in use; an older one ends itself."""
         self.closed_at: float | None = None
         self.pictures: dict[int, CoarsePicture] = {}
+        self.films: WaitingFilms | None = None
+        """Where its reader saves data."""
         self.patience: float | None = None
         """Until when its pictures wait for its scripts to be known; None: none has waited."""
         self.known = asyncio.Event()

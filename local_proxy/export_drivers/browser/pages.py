@@ -21,6 +21,7 @@ from local_proxy.export_drivers.browser.asker import Asker
 from local_proxy.export_drivers.browser.page import BrowserPage, PictureRequest
 from local_proxy.export_drivers.browser.word_patience import WordPatience
 from local_proxy.link.components import Component
+from local_proxy.requests.waiting_films import WaitingFilms
 
 GRACE: Final = 60.0
 """Seconds for which a final level can be asked again after it was served."""
@@ -49,8 +50,8 @@ class Pages:
     def __iter__(self) -> Iterator[BrowserPage]:
         return iter(self._by_document.values())
 
-    def open(self, document: int, url: str) -> None:
-        """A browser asks for this page: remember what becomes of it."""
+    def open(self, document: int, url: str, *, saves: bool = False) -> None:
+        """A browser asks for this page: remember what becomes of it. `saves`: its films wait."""
         self._sweep()
         if document in self._by_document:
             return
@@ -60,6 +61,7 @@ class Pages:
             key=_unguessable(),
             word=self._word,
         )
+        page.films = WaitingFilms() if saves else None
         self._by_document[document] = page
         self._by_key[page.key] = page
         self._by_name[page.name] = page

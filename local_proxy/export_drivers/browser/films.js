@@ -1,0 +1,80 @@
+  // -- films that wait for a tap --------------------------------------------------------------
+
+  // Part of driver.js, in whose scope it is. Who pays by the megabyte has no film before: its element
+  // has failed to load, and is told to load anew as soon as its film may come.
+
+  const NO_SOURCE = 3; // HTMLMediaElement.NETWORK_NO_SOURCE
+  const COMES = 202;
+  const LOOKS = [
+    "{cursor:pointer!important;outline:1px dashed #888!important;outline-offset:-1px!important}",
+    // Chromium keeps all events to itself that are over the controls of what has failed.
+    "::-webkit-media-controls-enclosure{pointer-events:none!important}",
+  ];
+  const { HTMLMediaElement } = window;
+  const again = HTMLMediaElement && unbound(HTMLMediaElement.prototype.load);
+  const play = HTMLMediaElement && unbound(HTMLMediaElement.prototype.play);
+  const first = unbound(Element.prototype.querySelector);
+  const waits = table(); // selector -> its rules
+
+  const isFilm = (node) => node?.localName === "video" || node?.localName === "audio";
+  const failed = (film) => !film.readyState && film.networkState === NO_SOURCE && film.currentSrc;
+
+  const filmSelector = (film) => {
+    if (attribute(film, "src") !== null) return film.localName + matching(film, "src");
+    const source = first(film, "source");
+    return source && film.localName + ":has(>source" + matching(source, "src") + ")";
+  };
+
+  const mark = (film) => {
+    const name = failed(film) && filmSelector(film);
+    if (!name || waits[name]) return;
+    const made = [];
+    try {
+      for (let i = 0; i < LOOKS.length; i++) {
+        const at = sheet.insertRule(name + LOOKS[i], sheet.cssRules.length);
+        made[i] = sheet.cssRules[at];
+      }
+    } catch {} // another engine, that knows no such part
+    waits[name] = made;
+    adopt();
+  };
+
+  const unmark = (film) => {
+    const name = filmSelector(film);
+    if (!name || !waits[name]) return;
+    const list = sheet.cssRules;
+    for (let i = list.length - 1; i >= 0; i--) {
+      if (list[i] === waits[name][0] || list[i] === waits[name][1]) sheet.deleteRule(i);
+    }
+    delete waits[name];
+  };
+
+  // Of several sources the last one to fail ends it, a little later.
+  const fails = (event) => {
+    const film = event.target?.localName === "source" ? event.target.parentNode : event.target;
+    if (isFilm(film)) later(() => mark(film), 0);
+  };
+
+  // Also under what the page has laid over it: its own button can't begin what has failed.
+  const tapFilm = async (event) => {
+    if (!event.isTrusted || event.button !== 0 || barred()) return;
+    const under = beneath(document, event.clientX, event.clientY);
+    let film = null;
+    for (let i = 0; i < under.length; i++) if (isFilm(under[i]) && failed(under[i])) film ??= under[i];
+    if (!film) return;
+    const said = table();
+    said.x = plain(film.currentSrc);
+    try {
+      const body = KEY + "\n" + stringify(said);
+      const { status } = await request(BASE + "beacon", { method: "POST", body });
+      if (status !== COMES) return;
+      unmark(film);
+      again(film);
+      await play(film);
+    } catch {} // the page is gone, or has begun something else with it
+  };
+
+  if (SAVES) {
+    listen(document, "error", fails, true);
+    listen(window, "pointerup", tapFilm, true); // no click comes of a button that is disabled
+  }

@@ -1,0 +1,40 @@
+"""Which films and sounds of a page wait for a tap, and which have had one. Pure.
+
+Who pays by the megabyte has none before. Their addresses may lead to others, which nobody tapped.
+Must not know: elements, how an answer is written.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MAX_FILMS: Final = 256
+"""Remembered of a page; those that were asked for first go."""
+FOLLOWS: Final = 5.0
+"""Seconds from a tap in which all of them come: a tapped one's address may lead to another."""
+
+
+class WaitingFilms:
+    """Knows the films of one page by their addresses."""
+
+    def __init__(self) -> None:
+        self._tapped: dict[str, bool] = {}
+        """By address; the oldest first."""
+        self._tapped_at = -FOLLOWS
+
+    def comes(self, url: str, *, now: float) -> bool:
+        """Whether this one is to come; if not, it waits from now on. `now`: seconds."""
+        url = url.partition("#")[0]
+        if self._tapped.get(url) or now - self._tapped_at < FOLLOWS:
+            return True
+        self._tapped[url] = False
+        if len(self._tapped) > MAX_FILMS:
+            del self._tapped[next(iter(self._tapped))]
+        return False
+
+    def tap(self, url: str, *, now: float) -> bool:
+        """The reader has tapped it; whether it was one that waited."""
+        if url not in self._tapped:
+            return False
+        self._tapped[url], self._tapped_at = True, now
+        return True
