@@ -36,6 +36,7 @@ from local_proxy.requests.intent import (
     is_film,
     is_navigation,
     is_sheet,
+    is_sound,
     subject_of,
 )
 from local_proxy.requests.open_documents import Documents
@@ -166,7 +167,8 @@ class ProxyCore:
         request, document = placed.request, placed.document
         if placed.mode is Mode.TEXT_ONLY:
             return self._switches.instead(request, document)
-        if is_film(request) and not self._export.film(document, request.url):
+        url, sound = request.url, is_sound(request)
+        if is_film(request) and not self._export.film(document, url, sound=sound):
             return error_page(403, "This site saves data: a film comes when it is tapped.")
         return None
 

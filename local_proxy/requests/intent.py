@@ -69,6 +69,11 @@ def is_film(request: Request) -> bool:
     return plays or (uncoded and bool(header(request.headers, "range")))
 
 
+def is_sound(request: Request) -> bool:
+    """Whether it is an <audio> that asks, or a script's Audio."""
+    return header(request.headers, "sec-fetch-dest") == "audio"
+
+
 def saves_data(request: Request) -> bool:
     """Whether the user asks for less data (Save Data API, 2.1)."""
     tokens = header(request.headers, "save-data").lower().split(";")

@@ -1,7 +1,8 @@
 """Which films and sounds of a page wait for a tap, and which have had one. Pure.
 
 Who pays by the megabyte has none before. Their addresses may lead to others, which nobody tapped.
-Must not know: elements, how an answer is written.
+Sounds that a page's scripts play have no place to be tapped: they come where its reader has just
+done something there. Must not know: elements, how an answer is written.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import Final
 
 MAX_FILMS: Final = 256
 """Remembered of a page; those that were asked for first go."""
+TOUCHED: Final = 2.0
+"""Seconds from whatever a reader does in the page, in which sounds come."""
 FOLLOWS: Final = 5.0
 """Seconds from a tap in which all of them come: a tapped one's address may lead to another."""
 
@@ -21,10 +24,14 @@ class WaitingFilms:
         self._tapped: dict[str, bool] = {}
         """By address; the oldest first."""
         self._tapped_at = -FOLLOWS
+        self._touched_at = -TOUCHED
 
-    def comes(self, url: str, *, now: float) -> bool:
-        """Whether this one is to come; if not, it waits from now on. `now`: seconds."""
+    def comes(self, url: str, *, sound: bool = False, now: float) -> bool:
+        """Whether this one is to come; if not, it waits from now on. `sound`: it is no film, for
+        all that its browser says. `now`: seconds."""
         url = url.partition("#")[0]
+        if sound and now - self._touched_at < TOUCHED:
+            self._tapped[url] = True
         if self._tapped.get(url) or now - self._tapped_at < FOLLOWS:
             return True
         self._tapped[url] = False
@@ -33,7 +40,9 @@ class WaitingFilms:
         return False
 
     def tap(self, url: str, *, now: float) -> bool:
-        """The reader has tapped it; whether it was one that waited."""
+        """The reader has tapped it, or something else ("") in the page; whether it was one that
+        waited."""
+        self._touched_at = now
         if url not in self._tapped:
             return False
         self._tapped[url], self._tapped_at = True, now

@@ -69,7 +69,7 @@ class Beacon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     o: _Url | None = None
     """The picture of which the reader wants the original now."""
     x: _Url | None = None
-    """The film that the reader has tapped, which has come to nothing so far."""
+    """The film that the reader has tapped, which has come to nothing so far; "": something else."""
     i: Annotated[list[_Url], msgspec.Meta(max_length=MAX_PICTURES)] | None = None
     l: Annotated[dict[_Url, tuple[_Size, _Size]], msgspec.Meta(max_length=MAX_PICTURES)] | None = (  # noqa: E741
         None

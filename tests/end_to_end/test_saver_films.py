@@ -11,6 +11,7 @@ import pytest
 
 from bench.browsers.cdp import Tab, find_chromium
 from local_proxy.sites.sites import Mode
+from tests.end_to_end.pair import until
 from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_page_load import PHOTO
 from tests.end_to_end.test_programs_in_pages import slow
@@ -51,7 +52,7 @@ def test_none_comes_before_a_tap_on_it(protocol: str, tmp_path: Path) -> None:
             both.local.sites.choose("127.0.0.1", Mode.SAVER)
             origin.serve("/", PAGE)
             origin.serve("/poster.jpg", PHOTO.read_bytes(), "image/jpeg")
-            for path in (*FILMS, "/read.wav"):
+            for path in (*FILMS, "/read.wav", "/click.wav"):
                 origin.serve(path, sound(), "audio/wav")
             await tab.call("Page.navigate", url=origin.base + "/")
             await becomes(tab, "document.readyState === 'complete' && window.read > 0")
@@ -61,6 +62,9 @@ def test_none_comes_before_a_tap_on_it(protocol: str, tmp_path: Path) -> None:
             await tap(tab, 200, 150)
             await becomes(tab, "film.currentTime > 0")
             assert origin.counts()["/film.wav"] and not origin.counts()["/sound.wav"]
+            await tab.evaluate("onclick = () => { new Audio('/click.wav').play(); }, 1")
+            await tap(tab, 20, 450)  # a button of the page's that makes a sound
+            await until(lambda: origin.counts()["/click.wav"])
             await tap(tab, 20, 320)  # the sound's own button, which can't begin it
             await becomes(tab, "sound.readyState > 0")
 

@@ -6,7 +6,7 @@ import pytest
 
 from local_proxy.http.model import Request
 from local_proxy.requests.intent import is_film
-from local_proxy.requests.waiting_films import FOLLOWS, MAX_FILMS, WaitingFilms
+from local_proxy.requests.waiting_films import FOLLOWS, MAX_FILMS, TOUCHED, WaitingFilms
 from wire.fields import Headers
 
 A, B, ELSEWHERE = "http://a.test/a.mp4", "http://a.test/b.mp4", "http://cdn.test/1.mp4"
@@ -33,6 +33,16 @@ def test_a_tap_on_what_does_not_wait_changes_nothing() -> None:
     films = WaitingFilms()
     assert not films.tap(A, now=0.0)
     assert not films.comes(A, now=0.1)
+
+
+def test_a_sound_comes_where_a_reader_has_just_done_something() -> None:
+    films = WaitingFilms()
+    assert not films.comes(A, sound=True, now=0.0)
+    films.tap("", now=10.0)
+    assert not films.comes(B, now=10.1)
+    assert films.comes(A, sound=True, now=10.1)
+    assert films.comes(A, sound=True, now=60.0)
+    assert not films.comes(ELSEWHERE, sound=True, now=10.0 + TOUCHED)
 
 
 def test_a_page_of_endless_films_is_bounded() -> None:

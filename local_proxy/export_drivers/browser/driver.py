@@ -180,13 +180,13 @@ class BrowserExport:
         if page is not None:
             page.leave_out(url.partition("#")[0])
 
-    def film(self, document: int, url: str) -> bool:
-        """Whether a film is to come. In a page whose reader saves data it waits for a tap, which a
-        driver must run to tell of."""
+    def film(self, document: int, url: str, *, sound: bool = False) -> bool:
+        """Whether a film, or a `sound`, is to come. In a page whose reader saves data it waits for a
+        tap, which a driver must run to tell of."""
         page = self.pages.of_document(document)
         if page is None or page.films is None or not page.alive.is_set():
             return True
-        return page.films.comes(url, now=self._now())
+        return page.films.comes(url, sound=sound, now=self._now())
 
     async def file(self, component: Component, level: Level) -> bytes:
         """A level of a picture, which is here, as a whole file. Raises NoFile."""

@@ -5,6 +5,7 @@
 
   const NO_SOURCE = 3; // HTMLMediaElement.NETWORK_NO_SOURCE
   const COMES = 202;
+  const TOUCHES = 500; // milliseconds between two reports that the reader does something
   const LOOKS = [
     "{cursor:pointer!important;outline:1px dashed #888!important;outline-offset:-1px!important}",
     // Chromium keeps all events to itself that are over the controls of what has failed.
@@ -55,13 +56,22 @@
     if (isFilm(film)) later(() => mark(film), 0);
   };
 
+  // Whatever a reader does may have a script of the page play a sound, which has no place of its own.
+  let touchedAt = -TOUCHES;
+  const touched = (event) => {
+    if (!event.isTrusted || event.timeStamp - touchedAt < TOUCHES || barred()) return;
+    touchedAt = event.timeStamp;
+    news.x = "";
+    send();
+  };
+
   // Also under what the page has laid over it: its own button can't begin what has failed.
   const tapFilm = async (event) => {
     if (!event.isTrusted || event.button !== 0 || barred()) return;
     const under = beneath(document, event.clientX, event.clientY);
     let film = null;
     for (let i = 0; i < under.length; i++) if (isFilm(under[i]) && failed(under[i])) film ??= under[i];
-    if (!film) return;
+    if (!film) return touched(event);
     const said = table();
     said.x = plain(film.currentSrc);
     try {
@@ -77,4 +87,5 @@
   if (SAVES) {
     listen(document, "error", fails, true);
     listen(window, "pointerup", tapFilm, true); // no click comes of a button that is disabled
+    listen(window, "keydown", touched, true);
   }
