@@ -181,7 +181,7 @@ class BrowserExport:
             page.leave_out(url.partition("#")[0])
 
     def film(self, document: int, url: str, *, sound: bool = False) -> bool:
-        """Whether a film, or a `sound`, is to come. In a page whose reader saves data it waits for a
+        """Whether a film, or a `sound`, is to come. Where a page's reader saves data it waits for a
         tap, which a driver must run to tell of."""
         page = self.pages.of_document(document)
         if page is None or page.films is None or not page.alive.is_set():
