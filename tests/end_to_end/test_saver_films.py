@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from bench.browsers.bidi import EXECUTABLE, BidiTab, certificates_can_be_added, launched
 from bench.browsers.cdp import Tab, find_chromium
+from local_proxy.front.tls.authority import Authority
 from local_proxy.sites.sites import Mode
-from tests.end_to_end.pair import until
+from tests.end_to_end.pair import FakeOrigin, until
+from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import becomes
+from tests.end_to_end.test_https_pages import slow_pair
 from tests.end_to_end.test_page_load import PHOTO
 from tests.end_to_end.test_programs_in_pages import slow
 
-pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 PAGE = b"""<!doctype html><title>films</title><body style="margin:0">
 <div style="position:relative;width:400px;height:300px">
 <video id=film autoplay muted loop poster=/poster.jpg width=400 height=300>
@@ -45,6 +48,7 @@ async def tap(tab: Tab, x: int, y: int) -> None:
         )
 
 
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize("protocol", ["http", "https over HTTP/2"])
 def test_none_comes_before_a_tap_on_it(protocol: str, tmp_path: Path) -> None:
     async def go() -> None:
@@ -67,5 +71,46 @@ def test_none_comes_before_a_tap_on_it(protocol: str, tmp_path: Path) -> None:
             await until(lambda: origin.counts()["/click.wav"])
             await tap(tab, 20, 320)  # the sound's own button, which can't begin it
             await becomes(tab, "sound.readyState > 0")
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+
+
+@pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
+@pytest.mark.skipif(not certificates_can_be_added(), reason="no certutil (libnss3-tools)")
+def test_in_firefox_too(tmp_path: Path) -> None:
+    async def tapped(tab: BidiTab, x: int, y: int) -> None:
+        moves = [{"type": "pointerMove", "x": x, "y": y}]
+        presses = [{"type": f"pointer{way}", "button": 0} for way in ("Down", "Up")]
+        pointer = {"type": "pointer", "id": "mouse", "actions": [*moves, *presses]}
+        await tab.browser.call("input.performActions", context=tab.context, actions=[pointer])
+
+    async def go() -> None:
+        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
+        async with (
+            FakeOrigin(tls=root.server("localhost")).running() as origin,
+            slow_pair(rate=40_000, tls=root.trusted(), authority=authority) as both,
+            launched(
+                proxy="{}:{}".format(*both.address), certificate=authority.certificate_pem
+            ) as browser,
+            browser.tab() as tab,
+        ):
+            origin.name = "localhost"
+            both.local.sites.choose("localhost", Mode.SAVER)
+            origin.serve("/", PAGE)
+            origin.serve("/poster.jpg", PHOTO.read_bytes(), "image/jpeg")
+            for path in (*FILMS, "/read.wav"):
+                origin.serve(path, sound(), "audio/wav")
+            await tab.viewport(width=800, height=600)
+            await tab.go(origin.base + "/")
+            while not await tab.evaluate("film.networkState === 3 && sound.networkState === 3"):
+                await tab.painted()
+            assert not any(origin.counts()[path] for path in FILMS)
+            await tapped(tab, 200, 150)
+            while not await tab.evaluate("film.currentTime > 0"):
+                await tab.painted()
+            assert not origin.counts()["/sound.wav"]
+            await tapped(tab, 20, 320)
+            while not await tab.evaluate("sound.readyState > 0"):
+                await tab.painted()
 
     asyncio.run(asyncio.wait_for(go(), 60))

@@ -6,16 +6,14 @@
   const NO_SOURCE = 3; // HTMLMediaElement.NETWORK_NO_SOURCE
   const COMES = 202;
   const TOUCHES = 500; // milliseconds between two reports that the reader does something
-  const LOOKS = [
-    "{cursor:pointer!important;outline:1px dashed #888!important;outline-offset:-1px!important}",
-    // Chromium keeps all events to itself that are over the controls of what has failed.
-    "::-webkit-media-controls-enclosure{pointer-events:none!important}",
-  ];
+  // Browsers keep all events to themselves that are over the controls of what has failed.
+  const LOOK = "{pointer-events:none!important;outline:1px dashed #888!important;outline-offset:-1px!important}";
   const { HTMLMediaElement } = window;
   const again = HTMLMediaElement && unbound(HTMLMediaElement.prototype.load);
   const play = HTMLMediaElement && unbound(HTMLMediaElement.prototype.play);
   const first = unbound(Element.prototype.querySelector);
-  const waits = table(); // selector -> its rules
+  const holds = unbound(Node.prototype.contains);
+  const waits = table(); // selector -> its rule
 
   const isFilm = (node) => node?.localName === "video" || node?.localName === "audio";
   const failed = (film) => !film.readyState && film.networkState === NO_SOURCE && film.currentSrc;
@@ -29,14 +27,8 @@
   const mark = (film) => {
     const name = failed(film) && filmSelector(film);
     if (!name || waits[name]) return;
-    const made = [];
-    try {
-      for (let i = 0; i < LOOKS.length; i++) {
-        const at = sheet.insertRule(name + LOOKS[i], sheet.cssRules.length);
-        made[i] = sheet.cssRules[at];
-      }
-    } catch {} // another engine, that knows no such part
-    waits[name] = made;
+    const at = sheet.insertRule(name + LOOK, sheet.cssRules.length);
+    waits[name] = sheet.cssRules[at];
     adopt();
   };
 
@@ -44,9 +36,7 @@
     const name = filmSelector(film);
     if (!name || !waits[name]) return;
     const list = sheet.cssRules;
-    for (let i = list.length - 1; i >= 0; i--) {
-      if (list[i] === waits[name][0] || list[i] === waits[name][1]) sheet.deleteRule(i);
-    }
+    for (let i = list.length - 1; i >= 0; i--) if (list[i] === waits[name]) sheet.deleteRule(i);
     delete waits[name];
   };
 
@@ -66,11 +56,21 @@
   };
 
   // Also under what the page has laid over it: its own button can't begin what has failed.
+  const filmUnder = ({ clientX: x, clientY: y }) => {
+    const top = beneath(document, x, y)[0];
+    const films = every(document, "audio,video");
+    for (let i = 0; i < films.length; i++) {
+      if (!failed(films[i])) continue;
+      const { left, right, top: above, bottom } = films[i].getBoundingClientRect();
+      const over = left <= x && x < right && above <= y && y < bottom;
+      if (over && top && holds(films[i].parentNode, top)) return films[i];
+    }
+    return null;
+  };
+
   const tapFilm = async (event) => {
     if (!event.isTrusted || event.button !== 0 || barred()) return;
-    const under = beneath(document, event.clientX, event.clientY);
-    let film = null;
-    for (let i = 0; i < under.length; i++) if (isFilm(under[i]) && failed(under[i])) film ??= under[i];
+    const film = filmUnder(event);
     if (!film) return touched(event);
     const said = table();
     said.x = plain(film.currentSrc);
