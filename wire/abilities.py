@@ -12,8 +12,6 @@ ARITHMETIC: Final = "arithmetic"
 level is to be Huffman-coded again before anybody gets it."""
 SKETCH: Final = "sketch"
 """Who accepts it enlarges low levels that are small WebP pictures (skeleton.Level.width)."""
-LARGE_SKETCHES: Final = "large-sketches"
-"""Who accepts it enlarges those of cameras' pictures, too: up to 25 million pixels."""
 EXACT: Final = "exact"
 """The coding of a picture in a document's part as an exact form (transcoders/exact): it is to be
 undone before the bytes are put into the file. Who accepts it can; Takes.EXACT asks for it."""

@@ -73,6 +73,8 @@ class Takes(IntFlag):
     before it is fine. Who does not know of this sends what it would have sent."""
     SCRIPTS = 512
     """Of a page: to be told by Script what the scripts that its markup names can do."""
+    CAMERAS = 1024
+    """Of a page: sketches of pictures of 8 to 25 million pixels, too large for older devices."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):

@@ -10,7 +10,7 @@ from transcoders.undo.arithmetic import ArithmeticDecoder
 from transcoders.undo.exact_forms import ExactDecoder
 from transcoders.undo.originals import OriginalDecoder
 from transcoders.undo.sketch import Enlarger
-from wire.abilities import ARITHMETIC, EXACT, LARGE_SKETCHES, RECIPES, SCANS, SKETCH
+from wire.abilities import ARITHMETIC, EXACT, RECIPES, SCANS, SKETCH
 
 
 class PictureDecoding:
@@ -34,7 +34,6 @@ class PictureDecoding:
         works, otherwise = self._arithmetic.works, self._originals.otherwise
         accepted = {
             SKETCH: not self._streams,
-            LARGE_SKETCHES: not self._streams,
             ARITHMETIC: works and not self._streams,
             EXACT: True,
             RECIPES: Format.PNG not in otherwise,

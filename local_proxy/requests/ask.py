@@ -39,8 +39,8 @@ REACTION: Final = 1.0
 """Seconds that a page waits for what policies have decided for it before it is asked for, at most:
 as long as a policy may take. Whoever asks meanwhile waits as well (LocalSession.undecided)."""
 _SCRIPTED: Final = "Mozilla/"
-"""How clients name themselves that run a page's scripts, all of them: others need not be told what
-these can do."""
+"""How clients name themselves that show pages and run their scripts, all of them: others need not
+be told what these can do, nor be shown a camera's picture."""
 TREATMENTS: Final = {Mode.ORIGINAL: Treatment.ORIGINAL, Mode.TEXT_ONLY: Treatment.TEXT_ONLY}
 
 
@@ -164,7 +164,7 @@ class Asking:
         if component.use is not Use.DOCUMENT:
             return asked
         if header(request.headers, "user-agent").startswith(_SCRIPTED):
-            asked = replace(asked, takes=asked.takes | Takes.SCRIPTS)
+            asked = replace(asked, takes=asked.takes | Takes.SCRIPTS | Takes.CAMERAS)
         return replace(
             asked,
             treatment=TREATMENTS.get(mode, Treatment.ADAPTED),

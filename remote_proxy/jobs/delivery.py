@@ -335,7 +335,7 @@ class Delivery:
             arithmetic=whole and sender.accepts(abilities.ARITHMETIC),
             sketch=not (sender.tree.grows(self._way.document) or self._prefix_in_time(size))
             and sketch,
-            large=sender.accepts(abilities.LARGE_SKETCHES),
+            large=self._rest.begun or sender.promising.cameras(self._way.document),
             webp=sketch,  # who enlarges sketches shows one whole file after the other
             recipes=again and sender.accepts(abilities.RECIPES),
             scans=again and sender.accepts(abilities.SCANS),

@@ -52,6 +52,8 @@ class _Page:
     """Who asked for each style sheet and frame that is promised, by component."""
     told_of_scripts: bool = False
     """Its device wants to know what they can do."""
+    cameras: bool = False
+    """Its device enlarges sketches of cameras' pictures."""
     components: dict[bytes, int] = field(default_factory=dict)
     """All that is promised to it, by name (wire/names.py): to its device a second one for the same
     is none, whichever frame it would be for, and its bytes would cross for nobody."""
@@ -107,6 +109,11 @@ class Promising:
         told = page is not None and page.told_of_scripts
         return NameSearch() if told and job.promised and job.kind is Kind.SCRIPT else None
 
+    def cameras(self, document: int) -> bool:
+        """Whether the document's device enlarges sketches of cameras' pictures."""
+        page = self._pages.get(document)
+        return page is not None and page.cameras
+
     def shows(self, document: int, url: str) -> bool:
         """Whether the document itself, or a frame of it, shows this picture; else a script of it
         has asked for it."""
@@ -150,6 +157,7 @@ class Promising:
             return None
         page = self._pages.setdefault(job.document, _Page())
         page.told_of_scripts |= bool(job.request.takes & m.Takes.SCRIPTS)
+        page.cameras |= bool(job.request.takes & m.Takes.CAMERAS)
         if len(page.imports) >= MAX_DOCUMENTS:
             return None
         known = known_names(job.resume)

@@ -320,6 +320,16 @@ def test_a_device_that_asked_is_told_of_scripts_that_it_was_promised() -> None:
     assert other.promising.script(other.job("c.js")) is None
 
 
+def test_a_page_says_whether_its_device_enlarges_sketches_of_cameras_pictures() -> None:
+    world = World()
+    world.page(takes=m.Takes.CAMERAS)
+    world.page(component=7)
+    assert world.promising.cameras(5)
+    assert not world.promising.cameras(7) and not world.promising.cameras(9)
+    world.promising.close_document(5)
+    assert not world.promising.cameras(5)
+
+
 def test_another_page_is_promised_what_the_page_before_it_has() -> None:
     world = World()
     world.page()
