@@ -37,7 +37,15 @@ def test_what_a_clock_cannot_tell_apart_does_not_move() -> None:
     assert trend(delays, resolution=0.001) is Trend.NONE
 
 
-@given(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=20), st.floats(1e-3, 1e3))
+def test_movements_below_a_nanosecond_are_rounding() -> None:
+    assert trend([-5.6e-10, 0.0, 0.0]) is trend([0.0, 0.0, 0.0]) is Trend.NONE
+    assert trend([-1.12e-9, 0.0, 0.0]) is not Trend.NONE
+
+
+@given(
+    st.lists(st.floats(-1e3, 1e3).map(lambda delay: round(delay, 6)), min_size=3, max_size=20),
+    st.floats(1e-3, 1e3),
+)
 def test_neither_the_unit_nor_the_clocks_offset_matters(delays: list[float], unit: float) -> None:
     shifted = [delay * 2.0 for delay in delays]
     assert trend(delays) is trend(shifted)
