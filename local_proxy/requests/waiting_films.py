@@ -30,14 +30,12 @@ class WaitingFilms:
         """Whether this one is to come; if not, it waits from now on. `sound`: it is no film, for
         all that its browser says. `now`: seconds."""
         url = url.partition("#")[0]
-        if sound and now - self._touched_at < TOUCHED:
-            self._tapped[url] = True
         if self._tapped.get(url) or now - self._tapped_at < FOLLOWS:
             return True
-        self._tapped[url] = False
+        comes = self._tapped[url] = sound and now - self._touched_at < TOUCHED
         if len(self._tapped) > MAX_FILMS:
             del self._tapped[next(iter(self._tapped))]
-        return False
+        return comes
 
     def tap(self, url: str, *, now: float) -> bool:
         """The reader has tapped it, or something else ("") in the page; whether it was one that

@@ -49,6 +49,13 @@ def test_a_page_of_endless_films_is_bounded() -> None:
     films = WaitingFilms()
     for number in range(2 * MAX_FILMS):
         films.comes(f"{A}?{number}", now=0.0)
+    films.tap("", now=10.0)
+    for number in range(2 * MAX_FILMS):
+        assert films.comes(f"{B}?{number}", sound=True, now=10.0)
+    assert not films.comes(f"{B}?0", sound=True, now=20.0)
+    assert films.comes(f"{B}?{2 * MAX_FILMS - 1}", sound=True, now=20.0)
+    for number in range(MAX_FILMS):
+        films.comes(f"{A}?{MAX_FILMS + number}", now=20.0)
     assert not films.tap(f"{A}?0", now=0.0)
     assert films.tap(f"{A}?{2 * MAX_FILMS - 1}", now=0.0)
 
