@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.browsers.bidi import EXECUTABLE, BidiTab, certificates_can_be_added, launched
+from bench.browsers.bidi import EXECUTABLE, BidiTab, certificates_can_be_added
 from bench.browsers.cdp import Tab, find_chromium
-from local_proxy.front.tls.authority import Authority
 from local_proxy.sites.sites import Mode
-from tests.end_to_end.pair import FakeOrigin, until
-from tests.end_to_end.roots import Root
+from tests.end_to_end.pair import until
 from tests.end_to_end.test_chromium import becomes
-from tests.end_to_end.test_https_pages import slow_pair
 from tests.end_to_end.test_page_load import PHOTO
 from tests.end_to_end.test_programs_in_pages import slow
+from tests.end_to_end.test_standing_in import firefox
 
 PAGE = b"""<!doctype html><title>films</title><body style="margin:0">
 <div style="position:relative;width:400px;height:300px">
@@ -85,16 +83,7 @@ def test_in_firefox_too(tmp_path: Path) -> None:
         await tab.browser.call("input.performActions", context=tab.context, actions=[pointer])
 
     async def go() -> None:
-        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
-        async with (
-            FakeOrigin(tls=root.server("localhost")).running() as origin,
-            slow_pair(rate=40_000, tls=root.trusted(), authority=authority) as both,
-            launched(
-                proxy="{}:{}".format(*both.address), certificate=authority.certificate_pem
-            ) as browser,
-            browser.tab() as tab,
-        ):
-            origin.name = "localhost"
+        async with firefox(tmp_path) as (origin, both, tab):
             both.local.sites.choose("localhost", Mode.SAVER)
             origin.serve("/", PAGE)
             origin.serve("/poster.jpg", PHOTO.read_bytes(), "image/jpeg")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from bench.browsers.bidi import EXECUTABLE, BidiTab, certificates_can_be_added, 
 from bench.browsers.cdp import Tab, find_chromium
 from local_proxy.front.tls.authority import Authority
 from local_proxy.sites.sites import Mode
-from tests.end_to_end.pair import FakeOrigin
+from tests.end_to_end.pair import FakeOrigin, Pair
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_https_pages import slow_pair
@@ -38,6 +40,22 @@ STATE = """JSON.stringify([...document.images].map(one =>
 
 STANDS_IN = """window.found = [...document.images].findIndex(one =>
   !one.complete && getComputedStyle(one).content.includes("sluice-level"))"""
+
+
+@asynccontextmanager
+async def firefox(folder: Path) -> AsyncIterator[tuple[FakeOrigin, Pair, BidiTab]]:
+    """An origin, the pair with a slow link in it, and a tab of Firefox before it."""
+    root, authority = Root(folder), Authority.open(folder / "state")
+    async with (
+        FakeOrigin(tls=root.server("localhost")).running() as origin,
+        slow_pair(rate=40_000, tls=root.trusted(), authority=authority) as both,
+        launched(
+            proxy="{}:{}".format(*both.address), certificate=authority.certificate_pem
+        ) as browser,
+        browser.tab() as tab,
+    ):
+        origin.name = "localhost"
+        yield origin, both, tab
 
 
 def photo(number: int) -> bytes:
@@ -95,16 +113,7 @@ def test_in_firefox_too(tmp_path: Path) -> None:
     tag = "<img src=/{}.webp width=200 height=150>"
 
     async def go() -> None:
-        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
-        async with (
-            FakeOrigin(tls=root.server("localhost")).running() as origin,
-            slow_pair(rate=40_000, tls=root.trusted(), authority=authority) as both,
-            launched(
-                proxy="{}:{}".format(*both.address), certificate=authority.certificate_pem
-            ) as browser,
-            browser.tab() as tab,
-        ):
-            origin.name = "localhost"
+        async with firefox(tmp_path) as (origin, both, tab):
             tags = "".join(tag.format(number) for number in range(PICTURES))
             origin.serve("/", PAGE.format(tags).encode())
             for number in range(PICTURES):

@@ -17,8 +17,8 @@ _GIF_IMAGE: Final = 10
 _IMAGE, _EXTENSION = 0x2C, 0x21
 _TABLE: Final = 0x80
 """Bit of a GIF's flags: colours follow."""
-MAX_BLOCKS: Final = 100_000
-"""Of one file before its first frame is over: 25 MB of a GIF's."""
+MAX_BLOCKS: Final = 20_000
+"""Of one file before its first frame is over: 5 MB of a GIF's, read in some milliseconds."""
 
 
 def first_frame(data: bytes, kind: Format) -> int:

@@ -49,7 +49,7 @@ def stretched(sketch: bytes, width: int, height: int) -> bytes:
 def _opened(sketch: bytes, width: int, height: int) -> Image.Image:
     if len(sketch) > MAX_BYTES or min(width, height) < 1 or width * height > MAX_LARGE:
         raise Unfit(f"no sketch of a picture: {len(sketch)} bytes for {width} x {height} pixels")
-    return open_still(sketch, Format.WEBP, max_pixels=width * height)
+    return open_still(sketch, Format.WEBP, max_pixels=min(width * height, MAX_PIXELS))
 
 
 def _stretched(image: Image.Image, width: int, height: int) -> bytes:
