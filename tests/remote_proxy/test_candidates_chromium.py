@@ -17,7 +17,9 @@ DENSITIES = (0.75, 1.0, 1.25, 1.5, 2.0, 2.625, 3.0)
 TAKEN = """(async () => {
   const images = %s.map(([src, srcset, sizes]) =>
     Object.assign(new Image(), { sizes, srcset, src }));
-  await new Promise((done) => setTimeout(done, 100));
+  await Promise.all(images.map((one) => new Promise((done) => {
+    one.onload = one.onerror = done;
+  })));
   return JSON.stringify(images.map((one) => one.currentSrc));
 })()"""
 
