@@ -178,6 +178,8 @@ class Obedience:
             for why in ("command", "plan", "timer"):
                 self._tree.hold(command.component, on=False, why=why)
             self._tree.want(command.component, on=command.urgency >= BEFORE_TIERS)
+            if command.urgency and command.level == LEVELS[-1]:
+                self._tree.want_whole(command.component)
         self._tree.set_priority(command.component, command.urgency)
         return None
 

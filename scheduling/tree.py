@@ -18,6 +18,7 @@ from hats.tree.node import NO_MARK, Node
 from hats.tree.rules import check_quantum, check_weight
 from scheduling.giving_way import GivingWay
 from scheduling.level_limits import LevelLimits
+from scheduling.picture_marks import PictureMarks
 from scheduling.places import AwaitedPlaces
 from scheduling.promised import PromisedLeaves
 from scheduling.standing_rules import ANY, MAX_NAMES, Pattern, StandingRules
@@ -61,10 +62,7 @@ class Tree:
         self._wanted: set[int] = set()
         """Components that schedulers may not hold back."""
         self._deferred_scripts: set[int] = set()
-        self._growing: set[int] = set()
-        """Documents in which no driver runs."""
-        self._steps: dict[int, tuple[int, Sequence[int]]] = {}
-        """By component its document, and its marks if it is one response that grows."""
+        self._marks = PictureMarks()
         self._levels = LevelLimits()
         self._schedulers: StandingRules[tuple[str, dict[str, Any]]] = StandingRules(
             "scheduler rules"
@@ -153,12 +151,10 @@ class Tree:
     ) -> None:
         """Offsets, bytes, at which a picture is worth more than before, and the same where it is
         one response that grows. `ends`: of its levels by their names."""
-        self._steps[component] = document, steps
+        self._marks.known(document, component, levels, steps)
         self._levels.known(component, ends)
-        leaf = self.find_leaf(component)
-        if leaf is not None:
-            self.hierarchy.set_marks(leaf, steps if document in self._growing else levels)
-            self._apply_limit(component)
+        self._apply_marks(component)
+        self._apply_limit(component)
 
     def stop_at(self, component: int, level: str, *, at_least: bool) -> None:
         """Send a picture up to a level and no further, now or once it has levels; "original": to
@@ -196,15 +192,22 @@ class Tree:
         """The document's pictures are such responses."""
         if not any(self._is_there(path) for path in _paths(document)):
             return  # closed, or never there
-        self._growing.add(document)
-        for component, (its_document, steps) in self._steps.items():
-            leaf = self.find_leaf(component)
-            if its_document == document and leaf is not None:
-                self.hierarchy.set_marks(leaf, steps)
+        for component in self._marks.grow(document):
+            self._apply_marks(component)
 
     def grows(self, document: int) -> bool:
         """Whether the document's pictures are such responses."""
-        return document in self._growing
+        return self._marks.grows(document)
+
+    def want_whole(self, component: int) -> None:
+        """A program waits for all of a picture: behind its coarse level it comes in one."""
+        self._marks.want_whole(component)
+        self._apply_marks(component)
+
+    def _apply_marks(self, component: int) -> None:
+        leaf, marks = self.find_leaf(component), self._marks.of(component)
+        if leaf is not None and marks is not None:
+            self.hierarchy.set_marks(leaf, marks)
 
     def tunnel(self, component: int) -> Node:
         """The leaf of a tunnel: beside the applications, for it belongs to no document."""
@@ -245,7 +248,7 @@ class Tree:
     def known(self) -> set[int]:
         """Components of which anything is kept, in the tree or not."""
         return {
-            *self._leaves, *self._holds, *self._wanted, *self._steps, *self._levels,
+            *self._leaves, *self._holds, *self._wanted, *self._marks, *self._levels,
             *self._deferred_scripts, *self.promised.known,
         }  # fmt: skip
 
@@ -254,7 +257,7 @@ class Tree:
         self._holds.pop(component, None)
         self._wanted.discard(component)
         self._deferred_scripts.discard(component)
-        self._steps.pop(component, None)
+        self._marks.forget(component)
         self._levels.forget(component)
         self.set_deadline(component, None)
         leaf = self._leaves.pop(component, None)
@@ -340,7 +343,7 @@ class Tree:
 
     def close_document(self, document: int) -> None:
         """The document and all that it holds leave, whichever application has it."""
-        self._growing.discard(document)
+        self._marks.close_document(document)
         for path in _paths(document):
             node = self.hierarchy.find(path)
             if node is not None:

@@ -178,14 +178,16 @@ def partition_of(
     """The partition of a page that this request opens as `document`.
 
     `framed`: it says that it is for a frame. One that says nothing (http) may be for a frame too:
-    if another site's page names itself, the page is kept apart from all others.
+    if another site's page names itself, the page is kept apart from all others. So may one that a
+    service worker passes on, and where no page names itself it may be any page's.
     """
     own = site_of(request.url)
-    if header(request.headers, "sec-fetch-dest") == "document":
+    destination = header(request.headers, "sec-fetch-dest")
+    if destination == "document":
         return Partition(own, own)
     if made_by.partition != ANYBODY and (framed or made_by.partition.top == own):
         return Partition(made_by.partition.top, own)
-    if not framed and not header(request.headers, "referer"):
+    if not framed and not header(request.headers, "referer") and not destination:
         return Partition(own, own)
     return alone(document, own)
 

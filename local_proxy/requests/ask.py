@@ -222,7 +222,8 @@ class Asking:
             self._events.close(old.id)
         place = None if partition.alone else (client, "\n".join(partition))
         self._dictionaries.opened(component.id, component.url, place=place)
-        self._export.open_document(component.id, component.url, saves=saves)
+        to_worker = self._export.to_a_worker(request, component.id)
+        self._export.open_document(component.id, component.url, saves=saves, to_worker=to_worker)
         self._observer.document_opened(
             *(component.id, component.url), save_data=saves, within=within
         )

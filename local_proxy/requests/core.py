@@ -175,13 +175,15 @@ class ProxyCore:
     def _prepared(self, placed: PlacedRequest) -> PlacedRequest:
         """The request as it goes on: whether to the origin's own bytes, and without our marks."""
         request, mode = placed.request, placed.mode
-        if mode is Mode.ADAPT and self._export.to_a_worker(request, placed.document):
+        page = is_navigation(request)
+        kept = mode is Mode.ADAPT and self._export.to_a_worker(request, placed.document)
+        if kept and not page:  # a page's bytes are its origin's, and its parts need not be
             mode = Mode.ORIGINAL
         request = replace(request, original=request.original or mode is Mode.ORIGINAL)
         if placed.kept:
             self._caches.asked(placed.document, request, now=wall_clock())
-        page = is_navigation(request) and not request.original
-        headers = page_marks.asked(request.headers, page=page)
+        tagged = page and not kept and not request.original
+        headers = page_marks.asked(request.headers, page=tagged)
         return replace(placed, request=replace(request, headers=headers), mode=mode)
 
     async def _promised(self, placed: PlacedRequest) -> KeptPromise | None:
@@ -201,7 +203,8 @@ class ProxyCore:
             self._asking.follow(request, component)
         if component.use is Use.DOCUMENT:  # the page of a frame
             self._documents.frame(component.document, request)
-            self._export.open_document(component.id, component.url)
+            to_worker = self._export.to_a_worker(request, component.id)
+            self._export.open_document(component.id, component.url, to_worker=to_worker)
         if kept.not_modified is None:
             return await self._answers.answer(request, component)
         if component.use is Use.DOCUMENT:

@@ -45,12 +45,19 @@ def is_navigation(request: Request) -> bool:
     """Whether a browser loads a page (or a frame) with this. Plain clients never match."""
     destination = header(request.headers, "sec-fetch-dest")
     if destination:
-        return destination in ("document", "iframe", "frame")
+        return destination in ("document", "iframe", "frame") or by_worker(request)
     return (
         request.method in ("GET", "POST")
         and header(request.headers, "accept").startswith("text/html")
         and header(request.headers, "upgrade-insecure-requests") == "1"
     )
+
+
+def by_worker(request: Request) -> bool:
+    """Whether a service worker passes on what loads a page (or a frame): no script can make such a
+    request of its own (Fetch, 5.4), and the worker has the answer before the page."""
+    asked = header(request.headers, "sec-fetch-mode"), header(request.headers, "sec-fetch-dest")
+    return asked == ("navigate", "empty")
 
 
 def in_frame(request: Request) -> bool:

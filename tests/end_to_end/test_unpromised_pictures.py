@@ -126,7 +126,7 @@ def test_all_of_a_page_are_shown_before_any_is_fine(
             if "loading" in tag:  # who waits in vain teaches to wait less: only the icon did
                 page = both.local.export.pages.of_document(1)
                 assert page is not None
-                assert page.word.seconds > 0.1
+                assert page.standing.word.seconds > 0.1
             assert {origin.counts()[f"/{path.name}"] for path in PHOTOS} == {1}
             await until(lambda: all(_complete(both)), seconds=40)
             await until(lambda: not both.local.export.statistics().coarse)

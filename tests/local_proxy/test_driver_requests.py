@@ -11,9 +11,10 @@ from local_proxy.export_drivers.browser.asker import Asker
 from local_proxy.export_drivers.browser.channels import Channels
 from local_proxy.export_drivers.browser.driver_requests import MAX_KEY, DriverRequests
 from local_proxy.export_drivers.browser.level_files import LevelFiles
-from local_proxy.export_drivers.browser.page import MAX_STANDING, BrowserPage, PictureStep
+from local_proxy.export_drivers.browser.page import BrowserPage, PictureStep
 from local_proxy.export_drivers.browser.pages import Pages
 from local_proxy.export_drivers.browser.refetch import Refetch
+from local_proxy.export_drivers.browser.standing import MAX_STANDING
 from local_proxy.export_drivers.markup.csp import CHANNEL_PATH, DRIVER_PATH, ConnectSources
 from local_proxy.export_drivers.markup.driver_tag import tagged
 from local_proxy.http.model import Request, Response
@@ -303,7 +304,7 @@ def test_what_cannot_wait_for_the_pages_connections_goes_to_the_proxys_own_name(
         answer = await said_there(drivers, b'{"n":["http://a.test/p.jpg"]}')
         assert answer.status == 204
         assert header(answer.headers, "cross-origin-resource-policy") == "cross-origin"
-        assert await drivers.page.stands("http://a.test/p.jpg")
+        assert await drivers.page.standing.has("http://a.test/p.jpg")
 
     run(main())
 
@@ -334,8 +335,8 @@ def test_a_page_remembers_so_many_pictures_that_scripts_have_made() -> None:
     async def main() -> None:
         page = Drivers().page
         for number in range(MAX_STANDING // 100 + 1):
-            page.stand((f"http://a.test/{number}/{one}" for one in range(100)), now=0.0)
-        assert await page.stands("http://a.test/0/0")
-        assert not await page.stands(f"http://a.test/{MAX_STANDING // 100}/99")
+            page.standing.say((f"http://a.test/{number}/{one}" for one in range(100)), now=0.0)
+        assert await page.standing.has("http://a.test/0/0")
+        assert not await page.standing.has(f"http://a.test/{MAX_STANDING // 100}/99")
 
     run(main())

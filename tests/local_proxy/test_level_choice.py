@@ -248,9 +248,9 @@ def test_of_a_picture_that_a_script_makes_it_is_waited_for_word_of_an_img() -> N
         chosen, request = Chosen(), Request("GET", URL, list(IMAGE))
         asking = asyncio.ensure_future(chosen.choice.takes(request, 1))
         await asyncio.sleep(0.005)
-        chosen.page.stand([URL + "?other"], now=loop.time())
+        chosen.page.standing.say([URL + "?other"], now=loop.time())
         await asyncio.sleep(0.1)
-        chosen.page.stand([URL], now=loop.time())
+        chosen.page.standing.say([URL], now=loop.time())
         assert await asking is Takes.STANDS
         before = loop.time()
         assert await chosen.choice.takes(request, 1) is Takes.STANDS
@@ -272,8 +272,8 @@ def test_what_waits_in_vain_teaches_to_wait_less_and_what_comes_late_more() -> N
         assert took[0] == pytest.approx(0.2)
         assert took[-1] == pytest.approx(0.02)
         await asyncio.sleep(0.03)
-        chosen.page.stand([f"{URL}?19"], now=loop.time())
-        assert chosen.page.word.seconds == pytest.approx(0.15)
+        chosen.page.standing.say([f"{URL}?19"], now=loop.time())
+        assert chosen.page.standing.word.seconds == pytest.approx(0.15)
 
     run(main())
 
@@ -288,7 +288,7 @@ def test_it_is_not_where_nobody_says_so_or_scripts_read_pixels() -> None:
         script.kind, script.data = Kind.SCRIPT, bytearray(b"canvas.drawImage(one)")
         reading.powers.look(script, reading.page.origin)
         for chosen in (without, reading, shut, unsure):
-            chosen.page.stand([URL], now=0.0)
+            chosen.page.standing.say([URL], now=0.0)
             assert await chosen.choice.takes(request, 1) is Takes.NOTHING
         assert await Chosen().choice.takes(request, 9) is Takes.NOTHING
         fetched = Request("GET", URL, [("sec-fetch-dest", "empty"), ("accept", "*/*")])
@@ -352,7 +352,7 @@ def test_a_script_made_picture_may_be_coarse_beside_itself_where_scripts_read_pi
     async def main() -> None:
         chosen = Chosen()
         reads_pixels(chosen)
-        chosen.page.stand([URL], now=0.0)
+        chosen.page.standing.say([URL], now=0.0)
         request = Request("GET", URL, list(IMAGE), multiplexed=True)
         assert await chosen.choice.takes(request, 1) is Takes.STANDS
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from emulation.memory.virtual_time import run as run_virtually
-from local_proxy.export_drivers.markup.script_powers import MAX_ORIGINS, ScriptPowers
+from local_proxy.export_drivers.markup.script_powers import ScriptPowers
 from local_proxy.http.model import Request
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
 from tests.local_proxy.export_world import (
@@ -26,7 +26,6 @@ from web.script_names import READERS
 from wire.skeleton import Kind
 
 ORIGIN = "https://a.test"
-WORKER = f"{ORIGIN}/worker.js"
 
 
 def text(kind: Kind = Kind.OTHER, content_type: str = "text/javascript") -> Component:
@@ -70,62 +69,6 @@ def test_only_what_runs_is_looked_at(kind: Kind, content_type: str, found: bool)
     powers = ScriptPowers()
     come(powers, text(kind, content_type), b"a.drawImage(b)")
     assert powers.read_pixels(ORIGIN) is found
-
-
-def test_a_worker_that_answers_nothing_is_let_go_once_all_of_it_is_here() -> None:
-    powers, one = ScriptPowers(), text()
-    one.url = WORKER
-    powers.expect_worker(WORKER)
-    come(powers, one, b'addEventListener("push", show);')
-    assert powers.answer(ORIGIN), "the rest may be more"
-    come(powers, one, b"//", last=True)
-    assert not powers.answer(ORIGIN)
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        b'addEventListener("fetch", f)',
-        b"onfetch = f",
-        b"importScripts('/w.js')",
-        b"import './w.js'",
-    ],
-)
-def test_a_worker_that_may_answer_is_remembered(script: bytes) -> None:
-    powers, one = ScriptPowers(), text()
-    one.url = WORKER
-    powers.expect_worker(WORKER)
-    for at in range(len(script)):
-        come(powers, one, script[at : at + 1], last=at == len(script) - 1)
-    assert powers.answer(ORIGIN)
-
-
-@pytest.mark.parametrize("first_here", [True, False])
-def test_a_worker_that_answers_is_not_forgotten_for_another_that_does_not(first_here: bool) -> None:
-    powers, first, second = ScriptPowers(), text(), text()
-    first.url, second.url = WORKER, f"{ORIGIN}/other.js"
-    for one in (first, second):
-        powers.expect_worker(one.url)
-    if first_here:
-        come(powers, first, b"addEventListener('fetch', answer)", last=True)
-    come(powers, second, b"addEventListener('push', show)", last=True)
-    assert powers.answer(ORIGIN)
-
-
-def test_a_worker_that_has_not_changed_is_believed_to_answer() -> None:
-    powers, one = ScriptPowers(), text()
-    one.url, one.head = WORKER, OriginHead(304, [], None)
-    powers.expect_worker(WORKER)
-    come(powers, one, b"x", last=True)
-    assert powers.answer(ORIGIN)
-
-
-def test_no_more_origins_are_remembered_than_a_few_thousand() -> None:
-    powers = ScriptPowers()
-    for number in range(MAX_ORIGINS + 1):
-        powers.expect_worker(f"https://{number}.test/w.js")
-    assert not powers.answer("https://0.test")
-    assert powers.answer(f"https://{MAX_ORIGINS}.test")
 
 
 def script(number: int = 21, **what: bool) -> Component:

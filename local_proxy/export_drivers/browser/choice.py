@@ -82,7 +82,7 @@ class LevelChoice:
             return Takes.NOTHING
         if not (page.injected and page.alive.is_set()) or page.shut:
             return Takes.NOTHING
-        return Takes.STANDS if await page.stands(request.url) else Takes.NOTHING
+        return Takes.STANDS if await page.standing.has(request.url) else Takes.NOTHING
 
     async def picture(self, component: Component, request: Request) -> Response:
         """The answer to a browser's request for a picture, in the best way there is."""

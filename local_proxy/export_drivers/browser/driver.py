@@ -24,9 +24,10 @@ from local_proxy.export_drivers.markup import script_powers
 from local_proxy.export_drivers.markup.csp import DRIVER_PATH
 from local_proxy.export_drivers.markup.driver_tag import tagged
 from local_proxy.export_drivers.markup.script_powers import ScriptPowers
+from local_proxy.export_drivers.markup.service_workers import ServiceWorkers
 from local_proxy.http.model import Handler, Request, Response, split_url
 from local_proxy.link.components import Component
-from local_proxy.requests.intent import is_navigation
+from local_proxy.requests.intent import by_worker, is_navigation
 from local_proxy.tracking_drivers.browser import Tracker
 from wire.continuation import Window
 from wire.fields import header
@@ -98,6 +99,7 @@ class BrowserExport:
         self.pages = Pages(now=now, secret=secret or secrets.token_bytes(32))
         """Those that browsers have open, or may bring back."""
         self._powers = ScriptPowers()
+        self._workers = ServiceWorkers()
         self._files = LevelFiles(decode, enlarge, restore)
         self._refetch = Refetch(fetch)
         self._channels = Channels()
@@ -145,10 +147,12 @@ class BrowserExport:
             unrestored=self._files.lost,
         )
 
-    def open_document(self, document: int, url: str, *, saves: bool = False) -> None:
+    def open_document(
+        self, document: int, url: str, *, saves: bool = False, to_worker: bool = False
+    ) -> None:
         """A browser asks for this page: remember what becomes of it. `saves`: as little as may be
-        is to cross for it."""
-        self.pages.open(document, url, saves=saves)
+        is to cross for it. `to_worker`: a service worker may get it."""
+        self.pages.open(document, url, saves=saves).to_worker = to_worker
 
     def close_document(self, document: int) -> None:
         """The page was left; a browser may still bring it back from its back/forward cache."""
@@ -157,7 +161,7 @@ class BrowserExport:
     def document_response(self, document: int, response: Response) -> Response:
         """The page's response with the driver in it, where that can be."""
         page = self.pages.of_document(document)
-        if page is None or self._powers.answer(page.origin):
+        if page is None or page.to_worker or self._workers.answer(page.origin):
             return response
         before = self.pages.same(page) if response.status == 304 else None
         if before is not None:  # what the browser holds of it has the policies that it had then
@@ -203,7 +207,7 @@ class BrowserExport:
     async def own(self, request: Request) -> Response | None:
         """The answer to what our driver asks, on whatever host; None: it isn't ours."""
         if header(request.headers, "service-worker") == "script":
-            self._powers.expect_worker(request.url)
+            self._workers.expect(request.url)
         return await self._requests.answer(request)
 
     async def said(self, request: Request) -> Response | None:
@@ -212,6 +216,8 @@ class BrowserExport:
 
     def look(self, component: Component) -> None:
         """It was promised, or more of it is here: see what the scripts in it can do."""
+        if self._workers.look(component):
+            return
         page = self.pages.of_document(component.document)
         self._powers.look(component, page.origin if page is not None else "")
         if page is not None and script_powers.are_of_markup(component):
@@ -220,12 +226,15 @@ class BrowserExport:
     def to_a_worker(self, request: Request, document: int) -> bool:
         """Whether a service worker may get the answer and put it away, whoever asks.
 
-        `document`: the one that asks.
+        `document`: the one that asks. Of pages Chromium asks itself while a worker starts, and
+        gives it what comes; all else a worker asks for says that it is for nothing on the page.
         """
-        if header(request.headers, "service-worker-navigation-preload"):
+        if by_worker(request) or header(request.headers, "service-worker-navigation-preload"):
             return True
+        if is_navigation(request):
+            return self._workers.answer(split_url(request.url)[0])
         page = self.pages.of_document(document)
         origin = page.origin if page is not None else ""
-        if is_navigation(request):
-            origin = split_url(request.url)[0]
-        return self._powers.answer(origin)
+        if header(request.headers, "sec-fetch-dest", "empty") == "empty":
+            return self._workers.answer(origin)
+        return self._workers.may_take(origin)

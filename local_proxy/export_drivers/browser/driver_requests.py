@@ -201,7 +201,7 @@ class DriverRequests:
         if beacon.o and not self._tracker.original(page.document, beacon.o):
             page.want(beacon.o)
         if beacon.n:
-            page.stand(beacon.n, now=self._now())
+            page.standing.say(beacon.n, now=self._now())
         if beacon.w is not None and all(beacon.w):
             self._window(client, Window(*beacon.w))
         report(beacon, document=page.document, tracker=self._tracker)

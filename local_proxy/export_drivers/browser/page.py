@@ -6,14 +6,12 @@ Must not know: HTTP, how a level is delivered.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from local_proxy.export_drivers.browser.asker import Asker
-from local_proxy.export_drivers.browser.word_patience import WordPatience
+from local_proxy.export_drivers.browser.standing import StandingPictures, WordPatience
 from local_proxy.export_drivers.markup.csp import ConnectSources
 from local_proxy.link.components import Component
 from local_proxy.requests.waiting_films import WaitingFilms
@@ -36,12 +34,6 @@ MAX_LEFT: Final = 1024
 
 MAX_WANTED: Final = 64
 """Pictures that a reader can want at a time."""
-
-MAX_STANDING: Final = 4096
-"""Pictures that scripts have made of which a page remembers that they stand in an <img>."""
-
-_LOOKS: Final = 5
-"""Times at least that what has come meanwhile is read before a picture has waited enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +145,8 @@ class BrowserPage:
         """The driver's own, in no address: who knows it may hear which pictures the page has."""
         self.injected = False
         """The page was given the driver's tag."""
+        self.to_worker = False
+        """A service worker may have got it, and put it away."""
         self.claimed = False
         """A driver has been handed out for it."""
         self.shut = False
@@ -186,13 +180,7 @@ class BrowserPage:
         """Pictures to be fetched anew, because their reader wants more than was to come."""
         self._left: dict[str, None] = {}
         """Pictures that are left out."""
-        self.word = word or WordPatience()
-        self._standing: set[str] = set()
-        """Pictures that scripts have made, which stand in an <img>."""
-        self._asked: dict[str, float] = {}
-        """Pictures of which that was not said before they were asked for, and when they were."""
-        self._told = asyncio.Event()
-        """Set when there are more of these."""
+        self.standing = StandingPictures(word or WordPatience())
 
     def __repr__(self) -> str:
         return f"<BrowserPage {self.document} {self.url} {len(self.pictures)} coarse>"
@@ -243,34 +231,6 @@ class BrowserPage:
         """The reader wants the original of a picture that is not to come by itself."""
         self._anew = [*self._anew[1 - MAX_WANTED :], url]
         self.changed.set()
-
-    def stand(self, urls: Iterable[str], *, now: float) -> None:
-        """The driver sees an <img> of each of these, which a script has made or changed."""
-        room = MAX_STANDING - len(self._standing)
-        for url in islice(urls, room):
-            self._standing.add(url)
-            if (asked := self._asked.pop(url, None)) is not None:
-                self.word.came(now - asked)
-        told, self._told = self._told, asyncio.Event()
-        told.set()
-
-    async def stands(self, url: str) -> bool:
-        """Whether an <img> shows this one; that it does may be said a little later."""
-        if url in self._standing:
-            return True
-        loop, looks = asyncio.get_running_loop(), 0
-        began = loop.time()
-        if len(self._asked) < MAX_STANDING:
-            self._asked[url] = began
-        until = began + self.word.seconds
-        while looks < _LOOKS or loop.time() < until:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._told.wait(), self.word.seconds / _LOOKS)
-            if url in self._standing:
-                return True
-            looks += 1
-        self.word.vain()
-        return False
 
     def leave_out(self, url: str) -> None:
         """Nothing of this picture comes."""

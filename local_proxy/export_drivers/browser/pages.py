@@ -19,7 +19,7 @@ from typing import Final
 
 from local_proxy.export_drivers.browser.asker import Asker
 from local_proxy.export_drivers.browser.page import BrowserPage, PictureRequest
-from local_proxy.export_drivers.browser.word_patience import WordPatience
+from local_proxy.export_drivers.browser.standing import WordPatience
 from local_proxy.link.components import Component
 from local_proxy.requests.waiting_films import WaitingFilms
 
@@ -50,11 +50,12 @@ class Pages:
     def __iter__(self) -> Iterator[BrowserPage]:
         return iter(self._by_document.values())
 
-    def open(self, document: int, url: str, *, saves: bool = False) -> None:
+    def open(self, document: int, url: str, *, saves: bool = False) -> BrowserPage:
         """A browser asks for this page: remember what becomes of it. `saves`: its films wait."""
         self._sweep()
-        if document in self._by_document:
-            return
+        known = self._by_document.get(document)
+        if known is not None:
+            return known
         page = BrowserPage(
             *(document, url.partition("#")[0]),
             name=_unguessable(),
@@ -66,6 +67,7 @@ class Pages:
         self._by_key[page.key] = page
         self._by_name[page.name] = page
         self._by_ticket.setdefault(self.ticket(page), []).append(page)
+        return page
 
     def leave(self, document: int) -> None:
         """The page was left; a browser may still bring it back from its back/forward cache."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_proxy.export_drivers.browser.word_patience import WordPatience
+from local_proxy.export_drivers.browser.standing import WordPatience
 
 
 def test_it_shrinks_with_what_waits_in_vain_and_grows_with_what_comes_late() -> None:
