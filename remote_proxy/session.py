@@ -43,6 +43,7 @@ from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Budget
 from wire import abilities
 from wire import messages as m
+from wire.abilities import Takes
 from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
 from wire.frames import Control, Data
@@ -367,7 +368,7 @@ class RemoteSession:
             self.obedience.timely.opened(component, self._loop.time() - way)
         self.texts.named(message.document, message.dictionaries)
         job = Job.requested(message, headers, upload)
-        self.start(self.promising.place(job, pictures=bool(message.takes & m.Takes.PLACE)))
+        self.start(self.promising.place(job, pictures=bool(message.takes & Takes.PLACE)))
 
     def _on_credit(self, message: m.Message, _: Headers) -> None:
         assert isinstance(message, m.Credit)

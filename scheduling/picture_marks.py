@@ -8,7 +8,7 @@ of these holds may be said first. Pure; knows offsets in bytes, not leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from hats.tree.node import NO_MARK
@@ -68,3 +68,8 @@ class PictureMarks:
         """The picture is gone."""
         self._known.pop(component, None)
         self._whole.discard(component)
+
+    def sweep(self, live: Container[int]) -> None:
+        """Let go of pictures that are not among these."""
+        self._known = {one: known for one, known in self._known.items() if one in live}
+        self._whole = {one for one in self._whole if one in live}

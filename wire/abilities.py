@@ -1,10 +1,11 @@
-"""Words by which an end of a session says, in its Hello, what it can do.
+"""Words by which an end of a session says in its Hello what it can do, and a client what it takes.
 
 The other end uses only what it was told of: one that is older is never sent what it can't read.
 """
 
 from __future__ import annotations
 
+from enum import IntFlag
 from typing import Final
 
 ARITHMETIC: Final = "arithmetic"
@@ -71,3 +72,35 @@ GOES_ON: Final = "goes-on"
 APART: Final = "cells"
 """The device that accepts it reads cells in whatever order they come (transport/stream/cell.py):
 over several paths the remote fills what each is asked for when it is asked for."""
+
+
+class Takes(IntFlag):
+    """What a client takes besides a response's head and body."""
+
+    NOTHING = 0
+    HINTS = 1
+    """Interim responses (RFC 9110, 15.2)."""
+    TRAILERS = 2
+    """Fields behind the body (RFC 9110, 6.5)."""
+    PACKAGE = 4
+    """An office document in parts (Package)."""
+    INLINE = 8
+    """With PACKAGE: only of a response that is to be shown and may be changed on its way."""
+    VIEWS = 16
+    """With PACKAGE: a view of texts in front of texts that are long (Slice.view)."""
+    EXACT = 32
+    """With PACKAGE: pictures coded as EXACT."""
+    LEVEL = 64
+    """One level of a picture in its place: what no page shows is a file all the same."""
+    PLACE = 128
+    """To be told by a Skeleton where in its document it stands. Only of who accepts it (PLACED)."""
+    STANDS = 256
+    """With PLACE: a picture that a script has made stands in an <img>, and may be coarse there
+    before it is fine. Who does not know of this sends what it would have sent."""
+    SCRIPTS = 512
+    """Of a page: to be told by Script what the scripts that its markup names can do."""
+    CAMERAS = 1024
+    """Of a page: sketches of pictures of 8 to 25 million pixels, too large for older devices."""
+    OWN_WHOLE = 2048
+    """Of a page: a service worker takes pictures of its own origin, and keeps them. They have no
+    levels."""

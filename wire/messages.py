@@ -9,7 +9,7 @@ promises with even ones. Both count upwards and never reuse one within a session
 
 from __future__ import annotations
 
-from enum import IntEnum, IntFlag
+from enum import IntEnum
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -46,35 +46,6 @@ class Treatment(IntEnum):
     """They are sent as the origin has them; codings that lose nothing are undone on the way."""
     TEXT_ONLY = 2
     """Pictures, sound, film and fonts do not come unasked."""
-
-
-class Takes(IntFlag):
-    """What a client takes besides a response's head and body."""
-
-    NOTHING = 0
-    HINTS = 1
-    """Interim responses (RFC 9110, 15.2)."""
-    TRAILERS = 2
-    """Fields behind the body (RFC 9110, 6.5)."""
-    PACKAGE = 4
-    """An office document in parts (Package)."""
-    INLINE = 8
-    """With PACKAGE: only of a response that is to be shown and may be changed on its way."""
-    VIEWS = 16
-    """With PACKAGE: a view of texts in front of texts that are long (Slice.view)."""
-    EXACT = 32
-    """With PACKAGE: pictures coded as EXACT."""
-    LEVEL = 64
-    """One level of a picture in its place: what no page shows is a file all the same."""
-    PLACE = 128
-    """To be told by a Skeleton where in its document it stands. Only of who accepts it (PLACED)."""
-    STANDS = 256
-    """With PLACE: a picture that a script has made stands in an <img>, and may be coarse there
-    before it is fine. Who does not know of this sends what it would have sent."""
-    SCRIPTS = 512
-    """Of a page: to be told by Script what the scripts that its markup names can do."""
-    CAMERAS = 1024
-    """Of a page: sketches of pictures of 8 to 25 million pixels, too large for older devices."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):

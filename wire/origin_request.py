@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Self
 
+from wire.abilities import Takes
 from wire.applications import Application
 from wire.continuation import Continuation, Kept
 from wire.fields import Headers
-from wire.messages import Request, Takes, Treatment
+from wire.messages import Request, Treatment
 
 
 @dataclass(frozen=True, slots=True)

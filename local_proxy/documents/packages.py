@@ -23,10 +23,11 @@ from local_proxy.requests.ask import TREATMENTS
 from local_proxy.sites.sites import Mode
 from office.outline import DocumentKind
 from policies.api import events as e
+from wire.abilities import Takes
 from wire.applications import Application
 from wire.errors import PeerError
 from wire.fields import Headers, header
-from wire.messages import Package, Raise, Takes, Treatment
+from wire.messages import Package, Raise, Treatment
 from wire.origin_request import OriginRequest
 from wire.package import Held
 from wire.skeleton import Kind, Use

@@ -28,6 +28,7 @@ from local_proxy.link.resumption import (
 from transcoders.text import TextError
 from transport.link.interface import LinkError, LinkExpired, PeerFault
 from wire import messages as m
+from wire.abilities import Takes
 from wire.errors import PeerError
 from wire.fields import Headers
 from wire.frames import Data
@@ -197,7 +198,7 @@ class Demultiplexer:
         if arrival is None:
             return []
         own, request = arrival.component, arrival.request
-        if not request.takes & m.Takes.PACKAGE or own.on_package is None or arrival.headed:
+        if not request.takes & Takes.PACKAGE or own.on_package is None or arrival.headed:
             raise PeerError(f"component {own.id} can't come in parts")
         arrival.in_parts = True
         kinds = [slice_.kind for slice_ in message.slices]
@@ -272,7 +273,7 @@ class Demultiplexer:
     def trailers(self, message: m.Trailers, headers: Headers) -> None:
         """Fields behind its body, for who wants them."""
         arrival = self._arrivals.get(message.component)
-        if arrival is not None and arrival.request.takes & m.Takes.TRAILERS:
+        if arrival is not None and arrival.request.takes & Takes.TRAILERS:
             arrival.component.trailers = headers
 
     def script(self, message: m.Script) -> None:

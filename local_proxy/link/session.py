@@ -32,6 +32,7 @@ from transport.link.interface import Link, LinkError, OtherVersion, PeerFault
 from transport.sending.outgoing import Outgoing
 from wire import abilities
 from wire import messages as m
+from wire.abilities import Takes
 from wire.continuation import Continuation
 from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
@@ -245,7 +246,7 @@ class LocalSession:
         component, request = arrival.component, arrival.request
         message = request.message(component.id, component.document, resume)
         if request.levels and self.remote_accepts(abilities.PLACED):
-            message = structs.replace(message, takes=message.takes | m.Takes.PLACE)
+            message = structs.replace(message, takes=message.takes | Takes.PLACE)
         self.say(message, request.headers)
 
     def take_over(self) -> None:

@@ -26,9 +26,9 @@ from local_proxy.requests.intent import application_of, in_frame, is_navigation,
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from transport.sending.outgoing import Outgoing
-from wire.abilities import GOES_ON
+from wire.abilities import GOES_ON, Takes
 from wire.fields import MAX_REQUEST, header, size
-from wire.messages import UNATTRIBUTED, Fetch, Raise, Takes, Treatment
+from wire.messages import UNATTRIBUTED, Fetch, Raise, Treatment
 from wire.origin_request import OriginRequest
 from wire.skeleton import LEVELS, Kind, Use
 
@@ -165,6 +165,7 @@ class Asking:
             return asked
         if header(request.headers, "user-agent").startswith(_SCRIPTED):
             asked = replace(asked, takes=asked.takes | Takes.SCRIPTS | Takes.CAMERAS)
+        asked = replace(asked, takes=asked.takes | self._export.takes_of_page(request))
         return replace(
             asked,
             treatment=TREATMENTS.get(mode, Treatment.ADAPTED),

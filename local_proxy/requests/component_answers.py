@@ -27,8 +27,9 @@ from local_proxy.promises.keeper import wants_picture
 from local_proxy.requests.asked_time import LEVEL, takes_type, time_of_answer, told
 from local_proxy.requests.link_down import link_down
 from local_proxy.requests.timely_pictures import finest_by
+from wire.abilities import Takes
 from wire.fields import Headers, without
-from wire.messages import Fetch, Takes
+from wire.messages import Fetch
 from wire.skeleton import LEVELS, Use
 
 FIRST_OF_ITS_TIER: Final = 1

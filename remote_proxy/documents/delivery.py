@@ -36,6 +36,7 @@ from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Outgoing
 from wire import abilities
 from wire import messages as m
+from wire.abilities import Takes
 from wire.fields import Headers
 from wire.package import ranges_of
 from wire.session import Session
@@ -112,7 +113,7 @@ class PackageDelivery:
         """Where pictures begin whose coarse versions are there."""
         treatment = job.request.treatment
         self._adapted = treatment is m.Treatment.ADAPTED and not no_transform(document.headers)
-        self._exact = self._forms() if job.request.takes & m.Takes.EXACT else None
+        self._exact = self._forms() if job.request.takes & Takes.EXACT else None
 
     async def run(self) -> None:
         """Deliver. Failures are told to the local proxy once the parts have been announced."""
@@ -158,7 +159,7 @@ class PackageDelivery:
         return Extents(ranges_of(held.ranges, length=self._directory.length))
 
     async def _text_version(self) -> TextVersion | None:
-        if not self._adapted or not self._job.request.takes & m.Takes.VIEWS:
+        if not self._adapted or not self._job.request.takes & Takes.VIEWS:
             return None
         return await self._document.run(partial(text_version, self._document))
 

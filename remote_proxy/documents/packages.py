@@ -29,7 +29,7 @@ from remote_proxy.origin.client import ForwardedRequest, Origin, OriginResponse
 from remote_proxy.origin.response_fields import no_transform
 from transcoders.make.registry import Transcoders
 from transcoders.work.workers import Workers
-from wire import messages as m
+from wire.abilities import Takes
 from wire.fields import Headers, header
 
 MAX_FILE: Final = 128 << 20
@@ -83,14 +83,14 @@ class Packaging:
         """Whether a response is worth a look: it is wanted in parts, and may be a document."""
         length = response.length or MAX_FILE
         return (
-            bool(job.request.takes & m.Takes.PACKAGE)
+            bool(job.request.takes & Takes.PACKAGE)
             and job.request.method == "GET"
             and response.status == 200
             and length <= MAX_FILE
             and self._spooled + length <= MAX_SPOOLED
             and not header(response.headers, "content-encoding")
             and _may_be_document(job.request.url, response.headers)
-            and not (job.request.takes & m.Takes.INLINE and _is_to_be_left(response.headers))
+            and not (job.request.takes & Takes.INLINE and _is_to_be_left(response.headers))
         )
 
     async def deliver(
@@ -138,7 +138,7 @@ class Packaging:
         async def ask(fields: Headers) -> OriginResponse:
             sender = self._sender
             headers = [*job.request.headers, *fields]
-            again = replace(job.request, headers=headers, takes=m.Takes.NOTHING)
+            again = replace(job.request, headers=headers, takes=Takes.NOTHING)
             request = ForwardedRequest(again, device=sender.device, count=sender.count)
             return await self._origin.fetch(request)
 

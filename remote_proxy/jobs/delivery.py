@@ -41,6 +41,7 @@ from transport.sending.incoming import StreamCut
 from transport.sending.outgoing import Outgoing
 from wire import abilities
 from wire import messages as m
+from wire.abilities import Takes
 from wire.applications import Application
 from wire.fields import header
 from wire.skeleton import LEVELS, Kind, Use
@@ -144,6 +145,7 @@ class Delivery:
             and response.status == 200
             and content_type.startswith("image/")
             and not self._decision(Kind.IMAGE, response.length).untouched
+            and not self._sender.promising.whole(self.job.document, self.job.request.url)
             and not no_transform(response.headers)
             and not no_transform(self.job.request.headers)
             and not header(response.headers, "content-encoding")
@@ -410,7 +412,7 @@ class Delivery:
         document shows it, and scripts that made it do not wait to read its pixels."""
         job = self.job
         return (
-            bool(job.request.takes & (m.Takes.LEVEL | m.Takes.STANDS))
+            bool(job.request.takes & (Takes.LEVEL | Takes.STANDS))
             or job.resume is not None
             or self._sender.promising.shows(job.document, job.request.url)
         )
@@ -423,7 +425,7 @@ class Delivery:
 
     @property
     def _takes_one_level(self) -> bool:
-        return bool(self.job.request.takes & m.Takes.LEVEL)
+        return bool(self.job.request.takes & Takes.LEVEL)
 
     async def _as_it_is(
         self, response: OriginResponse, content_type: str, begun: bytes, *, soon: bool = False

@@ -31,8 +31,8 @@ from remote_proxy.reach.connector import ASKING, GuardedConnector, Reach, Traced
 from remote_proxy.reach.failures import Failure, OriginError, translated
 from remote_proxy.reach.guard import Guard
 from remote_proxy.reach.limits import Count
+from wire.abilities import Takes
 from wire.fields import Headers, of_connection, without
-from wire.messages import Takes
 from wire.origin_request import OriginRequest
 
 """Names in lower case, in order, repeated as they came."""

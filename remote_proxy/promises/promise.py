@@ -22,7 +22,9 @@ from scheduling.commands import Obedience
 from scheduling.plan import Plan
 from scheduling.tree import Tree
 from web.script_names import NameSearch
+from web.sites import origin_of
 from wire import messages as m
+from wire.abilities import Takes
 from wire.fields import Headers, header
 from wire.names import known_names, name_of, names_in
 from wire.session import Session
@@ -54,6 +56,8 @@ class _Page:
     """Its device wants to know what they can do."""
     cameras: bool = False
     """Its device enlarges sketches of cameras' pictures."""
+    whole: set[str] = field(default_factory=set)
+    """Origins whose pictures go to a service worker of the page, or of a frame."""
     components: dict[bytes, int] = field(default_factory=dict)
     """All that is promised to it, by name (wire/names.py): to its device a second one for the same
     is none, whichever frame it would be for, and its bytes would cross for nobody."""
@@ -114,6 +118,12 @@ class Promising:
         page = self._pages.get(document)
         return page is not None and page.cameras
 
+    def whole(self, document: int, url: str) -> bool:
+        """Whether a picture goes to a service worker of the document, which has to have all of it
+        before anybody is shown any of it."""
+        page = self._pages.get(document)
+        return page is not None and origin_of(url) in page.whole
+
     def shows(self, document: int, url: str) -> bool:
         """Whether the document itself, or a frame of it, shows this picture; else a script of it
         has asked for it."""
@@ -143,7 +153,7 @@ class Promising:
         for imports in page.imports:
             if (found := imports.element(job.request.url)) is not None:
                 return self._placed(job, found)
-        if job.request.takes & m.Takes.STANDS:
+        if job.request.takes & Takes.STANDS:
             return self._placed(job, Found(job.request.url, Kind.IMAGE, Use.ELEMENT, job.order))
         return job
 
@@ -156,8 +166,10 @@ class Promising:
         if embedding is None or not shown(response.headers, embedding):
             return None
         page = self._pages.setdefault(job.document, _Page())
-        page.told_of_scripts |= bool(job.request.takes & m.Takes.SCRIPTS)
-        page.cameras |= bool(job.request.takes & m.Takes.CAMERAS)
+        page.told_of_scripts |= bool(job.request.takes & Takes.SCRIPTS)
+        page.cameras |= bool(job.request.takes & Takes.CAMERAS)
+        if job.request.takes & Takes.OWN_WHOLE:
+            page.whole.add(origin_of(job.request.url))
         if len(page.imports) >= MAX_DOCUMENTS:
             return None
         known = known_names(job.resume)

@@ -21,7 +21,7 @@ from tests.end_to_end.pair import (
 from tests.office.styled_deck import styled_deck
 from transcoders.picture import Unfit
 from transcoders.undo import exact_forms
-from wire import messages as m
+from wire.abilities import Takes
 
 DATA = Path(__file__).parents[1] / "data" / "office"
 
@@ -111,8 +111,8 @@ def test_a_device_with_another_zlib_gets_the_bytes(monkeypatch: pytest.MonkeyPat
                 _, document = await opened(origin, both, data, f"pictures{attempt}.pptx")
                 await ended(document)
                 assert content(document) == data
-                if not both.local.packages.takes & m.Takes.EXACT:
+                if not both.local.packages.takes & Takes.EXACT:
                     break  # a form came, and could not be undone
-            assert not both.local.packages.takes & m.Takes.EXACT
+            assert not both.local.packages.takes & Takes.EXACT
 
     run(main(), timeout=60 * ATTEMPTS)

@@ -24,8 +24,9 @@ from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from transcoders.make.low import Low
 from transcoders.make.registry import Transcoders
 from transcoders.picture import Picture, PictureOptions
+from wire.abilities import Takes
 from wire.fields import header
-from wire.messages import Expired, Takes, decode
+from wire.messages import Expired, decode
 
 RATE: Final = 40_000.0
 """Bytes/second towards the device."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from bench.browsers.cdp import Tab, find_chromium
 from local_proxy.front.tls.authority import Authority
 from tests.end_to_end.pair import FakeOrigin, pair
 from tests.end_to_end.roots import Root
+from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_https_chromium import picture, tab_through
+from tests.end_to_end.test_page_load import PHOTO
+from tests.end_to_end.test_programs_in_pages import slow
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 
@@ -98,3 +102,86 @@ def test_a_worker_keeps_the_origins_bytes_and_answers_without_a_link(
             assert len(origin.asked) == asked
 
     asyncio.run(go())
+
+
+SKIPS = """addEventListener("install", () => skipWaiting());
+addEventListener("activate", event => event.waitUntil(clients.claim()));
+"""
+ANSWERS = (
+    SKIPS
+    + """addEventListener("fetch", event => {
+  if (%s) event.respondWith((async () => {
+    const cache = await caches.open("c"), answer = await fetch(event.request);
+    event.waitUntil(cache.put(event.request, answer.clone()));
+    return answer;
+  })());
+});"""
+)
+WORKERS = {
+    "pages": ANSWERS % "event.request.mode === 'navigate'",
+    "data": ANSWERS % "event.request.url.includes('/data')",
+    "pushes": SKIPS + "importScripts('/push.js')",
+    "pictures": ANSWERS % "event.request.destination === 'image'",
+    "all": ANSWERS % "true",
+}
+PICTURES = 5
+REGISTERS = b"""<!doctype html><script>window.ready = (async () => {
+  const workers = navigator.serviceWorker;
+  await workers.register("/worker.js");
+  if (!workers.controller) await new Promise(done => workers.oncontrollerchange = done);
+})();</script>"""
+GALLERY = b"<!doctype html><body>" + b"".join(
+    b"<img src=%d.jpg width=400 height=300>" % number for number in range(PICTURES)
+) + b"""<script>
+  window.loads = [];
+  for (const one of document.images) one.onload = () => loads.push(performance.now());
+</script>"""  # fmt: skip
+ALL_KEPT = """(async () => {
+  const cache = await caches.open("c"), kept = {};
+  for (const one of await cache.keys()) {
+    const data = await (await cache.match(one)).arrayBuffer();
+    const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
+    kept[new URL(one.url).pathname] = [...sum].map(x => x.toString(16).padStart(2, "0")).join("");
+  }
+  return JSON.stringify(kept);
+})()"""
+
+
+@pytest.mark.parametrize("answers", WORKERS)
+def test_what_a_worker_does_not_take_is_adapted(answers: str, tmp_path: Path) -> None:
+    """The second visit of a site: its worker is there, and answers what it has answers for."""
+    photo = PHOTO.read_bytes()
+
+    async def go() -> None:
+        async with slow("https over HTTP/2", tmp_path) as (origin, both, tab):
+            origin.serve("/", REGISTERS)
+            origin.serve("/worker.js", WORKERS[answers].encode(), "text/javascript")
+            origin.serve("/push.js", b"addEventListener('push', () => 0)", "text/javascript")
+            for visit in ("/1/", "/2/"):
+                origin.serve(visit, GALLERY)
+                for number in range(PICTURES):
+                    data = photo + visit.encode()  # another file each time
+                    origin.serve(f"{visit}{number}.jpg", data, "image/jpeg")
+            await ready(tab, "Page.navigate", url=origin.base + "/")
+            drivers = both.local.export.statistics().drivers
+            for visit in ("/1/", "/2/"):
+                before = both.local.export.statistics()
+                await tab.call("Page.navigate", url=origin.base + visit)
+                whole = f"window.loads?.length === {PICTURES}"
+                await becomes(tab, f"location.pathname === '{visit}' && {whole}")
+                after = both.local.export.statistics()
+                taken = answers in ("pictures", "all")
+                assert after.multipart - before.multipart == (0 if taken else PICTURES)
+                if taken:  # one after the other, as nobody sees them before they are whole
+                    first, *_, last = await tab.evaluate("window.loads")
+                    assert first < 0.6 * last
+            assert (after.drivers > drivers) is (answers == "pushes")
+            kept = json.loads(str(await tab.evaluate(ALL_KEPT)))
+            files = {visit: GALLERY for visit in ("/1/", "/2/") if answers in ("pages", "all")}
+            if taken:
+                names = [f"{visit}{n}.jpg" for visit in ("/1/", "/2/") for n in range(PICTURES)]
+                files |= {name: photo + name[:3].encode() for name in names}
+            sums = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+            assert {path: kept.get(path) for path in sums} == sums
+
+    asyncio.run(asyncio.wait_for(go(), 90))

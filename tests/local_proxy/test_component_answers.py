@@ -15,6 +15,7 @@ from tests.local_proxy.proxy_at_work import AtWork, at_work, finish
 from tests.local_proxy.scripted_remote import moment
 from transport.link.interface import LinkError
 from wire import messages as m
+from wire.abilities import Takes
 from wire.fields import header
 from wire.skeleton import LEVELS as NAMES
 from wire.skeleton import Kind, Use
@@ -79,7 +80,7 @@ def test_trailers_are_for_who_takes_them() -> None:
         async with at_work() as at:
             one = component()
             answers = Answering(at).answers
-            takes = Request("GET", one.url, [], takes=m.Takes.TRAILERS)
+            takes = Request("GET", one.url, [], takes=Takes.TRAILERS)
             answer = await answers.answer(takes, one)
             one.trailers = [("a", "b")]
             assert answer.trailers is not None

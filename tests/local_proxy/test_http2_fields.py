@@ -33,7 +33,8 @@ from local_proxy.front.http2.websocket import (
 from local_proxy.http.model import Response
 from local_proxy.http.request_rules import MAX_HEAD, RefusedRequest
 from tests.local_proxy.small_core import Echo
-from wire.messages import MAX_URL, Takes
+from wire.abilities import Takes
+from wire.messages import MAX_URL
 
 GET: EncodedFields = [
     (b":method", b"GET"),

@@ -30,6 +30,7 @@ from tests.watched import run, until
 from transcoders.exact.coder import Undone
 from wire import abilities
 from wire import messages as m
+from wire.abilities import Takes
 from wire.errors import PeerError
 from wire.frames import Data
 from wire.origin_request import OriginRequest
@@ -45,7 +46,7 @@ ALL = [Slice(Kind.TEXT, [0, START], [1, 1])]
 class World:
     """The components of a session, as the remote's messages make them, and one document."""
 
-    def __init__(self, folder: Path, *, takes: int = m.Takes.PACKAGE) -> None:
+    def __init__(self, folder: Path, *, takes: int = Takes.PACKAGE) -> None:
         self.said: list[m.Message] = []
         self.losses = 0
         self.looks: list[list[int]] = []
@@ -82,7 +83,7 @@ class World:
         self.own = Component(id_, id_, URL)
         self.own.on_package = self.document.announced
         self.document.begin(self.own)
-        asked = OriginRequest("GET", URL, [], takes=m.Takes(takes))
+        asked = OriginRequest("GET", URL, [], takes=Takes(takes))
         self.arriving.expect(Arrival(self.own, asked))
 
     def package(self, slices: Sequence[Slice] = ALL, **other: object) -> None:
@@ -241,7 +242,7 @@ def test_another_file_in_its_place_is_not_mixed_in(world: World) -> None:
     world.package()
     world.directory()
     world.arriving.lost(None)
-    world.ask(3, m.Takes.PACKAGE)
+    world.ask(3, Takes.PACKAGE)
     world.package(first=10)
     assert world.document.failure == CHANGED
 
@@ -365,7 +366,7 @@ def test_a_form_that_can_not_be_undone_is_asked_for_as_it_is(tmp_path: Path) -> 
         assert not world.document.exact
         assert not world.document.failure
         assert world.document.held() is not None
-        world.ask(9, m.Takes.PACKAGE)
+        world.ask(9, Takes.PACKAGE)
         slices = [Slice(Kind.TEXT, [0, START], [1, 1])]
         world.package(slices, goes_on=True, first=10)
         world.arriving.head(m.Head(9, 200, b""), [])

@@ -25,8 +25,8 @@ from tests.local_proxy.export_world import (
     component,
     text_of,
 )
+from wire.abilities import Takes
 from wire.fields import header
-from wire.messages import Takes
 from wire.skeleton import Kind, Level, Use
 
 CHROME = ("user-agent", "Mozilla/5.0 Chrome/150.0 Safari/537.36")

@@ -27,6 +27,7 @@ from tests.local_proxy.scripted_remote import ScriptedRemote, moment
 from tests.office_files import DECK
 from transport.link.interface import LinkError
 from wire import messages as m
+from wire.abilities import Takes
 from wire.applications import Application
 from wire.fields import Headers
 from wire.origin_request import OriginRequest
@@ -50,7 +51,7 @@ def test_a_document_in_parts_is_the_file_and_goes_when_it_is_closed(tmp_path: Pa
             assert opened.path.read_bytes() == DECK
             assert opened.name == "deck.pptx"
             (asked,) = at.remote.asked
-            assert asked.takes == m.Takes.PACKAGE | m.Takes.VIEWS | m.Takes.EXACT
+            assert asked.takes == Takes.PACKAGE | Takes.VIEWS | Takes.EXACT
             assert asked.component == asked.document == opened.document
             assert at.observer.opened == [(asked.document, URL)]
             assert at.observer.applications == [asked.application] == [Application.OFFICE]

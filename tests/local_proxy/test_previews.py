@@ -39,6 +39,7 @@ from tests.local_proxy.scripted_remote import Answer, ScriptedRemote, moment
 from tests.malformed import NESTED_JSON
 from tests.office_files import DECK
 from wire import messages as m
+from wire.abilities import Takes
 from wire.fields import Headers, header
 
 CHROME = ("user-agent", "Mozilla/5.0 Chrome/150.0")
@@ -154,7 +155,7 @@ def test_a_window_is_given_a_page_that_nobody_else_can_read(tmp_path: Path) -> N
             assert f"connect-src http://a.test{base}" in policy
             assert isinstance(answer.body, bytes)
             assert b"/documents/open/" not in answer.body  # another device has no program here
-            assert to.at.remote.asked[0].takes & m.Takes.INLINE
+            assert to.at.remote.asked[0].takes & Takes.INLINE
             key = base.removeprefix(PATH).strip("/")
             assert to.previews.address(key) == (URL, "deck.pptx")
             assert to.previews.address("x" * 32) is None

@@ -36,6 +36,8 @@ def asked(method: str = "GET", **fields: str) -> Request:
         (asked(sec_fetch_dest="document"), True, False),
         (asked(sec_fetch_dest="iframe"), True, True),
         (asked(sec_fetch_dest="image"), False, False),
+        (asked(sec_fetch_dest="empty", sec_fetch_mode="navigate"), True, False),
+        (asked(sec_fetch_dest="empty", sec_fetch_mode="cors"), False, False),
         (asked(accept="text/html,*/*", upgrade_insecure_requests="1"), True, False),
         (asked(accept="text/html,*/*"), False, False),
         (asked("HEAD", accept="text/html", upgrade_insecure_requests="1"), False, False),

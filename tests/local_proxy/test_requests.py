@@ -19,6 +19,7 @@ from tests.local_proxy.policy_session import Scripted
 from tests.local_proxy.proxy_at_work import HTML, NAVIGATION, at_work, finish
 from tests.local_proxy.scripted_remote import ScriptedRemote, moment
 from wire import messages as m
+from wire.abilities import Takes
 from wire.applications import Application
 from wire.fields import MAX_REQUEST, Headers, header
 from wire.skeleton import Kind, Part, Use
@@ -64,7 +65,7 @@ def test_who_runs_scripts_is_told_what_those_of_a_page_can_do() -> None:
             for agent in ("Mozilla/5.0 Chrome/156.0", "Lynx/2.9", ""):
                 fields = [one for one in NAVIGATION if one[0] != "user-agent"]
                 await at.get(PAGE, *fields, ("user-agent", agent))
-            told = [bool(asked.takes & m.Takes.SCRIPTS) for asked in at.remote.asked]
+            told = [bool(asked.takes & Takes.SCRIPTS) for asked in at.remote.asked]
             assert told == [True, False, False]
 
     run(main())
@@ -268,7 +269,7 @@ def test_a_document_that_can_not_be_previewed_is_asked_for_once_more_whole() -> 
     url = "http://a.test/deck.pptx"
 
     def breaks(remote: ScriptedRemote, request: m.Request, fields: Headers) -> None:
-        if request.takes & m.Takes.PACKAGE:
+        if request.takes & Takes.PACKAGE:
             outlined(remote, request, fields)
             remote.say(m.Failed(request.component, 502, "no more"))
         else:
@@ -279,7 +280,7 @@ def test_a_document_that_can_not_be_previewed_is_asked_for_once_more_whole() -> 
             answer = await at.navigate(url, ("user-agent", "Chrome/150"))
             assert await text_of(answer) == b"the file"
             first, second = at.remote.asked
-            assert first.takes & m.Takes.INLINE
+            assert first.takes & Takes.INLINE
             assert second.treatment is m.Treatment.ORIGINAL
             await moment()
             assert DocumentClosed(first.document) in at.heard

@@ -147,6 +147,15 @@ def test_only_where_requests_are_routed_a_browsers_own_may_go_to_a_worker(
     assert workers.may_take(ORIGIN) is takes
 
 
+def test_pictures_are_a_workers_once_it_has_asked_for_one() -> None:
+    workers = registered((WORKER, ANSWERS))
+    for origin in (ORIGIN, "https://b.test"):
+        assert not workers.take_pictures(origin)
+        workers.asked_picture(origin)
+    assert workers.take_pictures(ORIGIN)
+    assert not workers.take_pictures("https://b.test"), "it has no worker"
+
+
 def test_a_script_of_which_the_beginning_was_not_seen_is_believed_to_answer() -> None:
     workers, one = ServiceWorkers(), script()
     workers.expect(WORKER)

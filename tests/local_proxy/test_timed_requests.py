@@ -15,7 +15,7 @@ from tests.local_proxy.proxy_at_work import HTML, NAVIGATION, AtWork, at_work, f
 from tests.local_proxy.scripted_remote import ACCEPTS, Answer, ScriptedRemote, moment
 from transport.link.interface import LinkError
 from wire import messages as m
-from wire.abilities import GOES_ON
+from wire.abilities import GOES_ON, Takes
 from wire.fields import Headers, header
 from wire.skeleton import Level
 
@@ -55,7 +55,7 @@ def silent(remote: ScriptedRemote, request: m.Request, fields: Headers) -> None:
 async def asked_of(
     at: AtWork, *fields: tuple[str, str], method: str = "GET", trailers: bool = False
 ) -> Response:
-    takes = m.Takes.TRAILERS if trailers else m.Takes.NOTHING
+    takes = Takes.TRAILERS if trailers else Takes.NOTHING
     return await at.proxy.core.handle(Request(method, URL, list(fields), takes=takes))
 
 
@@ -65,7 +65,7 @@ def test_behind_the_request_goes_a_timer_and_the_field_does_not() -> None:
             await asked_of(at, ("accept", "*/*"), TIMED)
             (request,) = at.remote.asked
             assert at.remote.fields[request.component] == [("accept", "*/*")]
-            assert request.levels and m.Takes(request.takes) & m.Takes.LEVEL
+            assert request.levels and Takes(request.takes) & Takes.LEVEL
             (fetch,) = at.remote.of(m.Fetch)
             assert (fetch.component, fetch.level, fetch.goes_on) == (
                 request.component,
@@ -98,7 +98,7 @@ def test_what_is_asked_of_the_remote(
             await asked_of(at, *fields, method=method)
             (request,) = at.remote.asked
             assert request.levels is levels
-            assert bool(m.Takes(request.takes) & m.Takes.LEVEL) is levels
+            assert bool(Takes(request.takes) & Takes.LEVEL) is levels
             assert bool(at.remote.of(m.Fetch)) is timed
             assert header(at.remote.fields[request.component], WITHIN) == ""
 
@@ -229,7 +229,7 @@ def test_a_link_that_breaks_meanwhile_changes_neither_the_time_nor_what_is_here(
             assert await text_of(answer) == DATA[:3] + END
             (again,) = at.remote.asked
             assert again.resume is not None and again.resume.received == 3
-            assert m.Takes(again.takes) & m.Takes.LEVEL
+            assert Takes(again.takes) & Takes.LEVEL
             await moment()
             assert len(at.remote.of(m.Cancel)) == 1
 

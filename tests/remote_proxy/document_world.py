@@ -24,6 +24,7 @@ from transcoders.make.registry import Transcoders
 from transport.sending.outbox import TreeOutbox
 from transport.sending.outgoing import Budget
 from wire import messages as m
+from wire.abilities import Takes
 from wire.continuation import Continuation
 from wire.fields import Headers
 from wire.frames import Control
@@ -58,7 +59,7 @@ def response(
 def job(
     url: str = "http://a.test/deck.pptx",
     *,
-    takes: m.Takes = m.Takes.PACKAGE,
+    takes: Takes = Takes.PACKAGE,
     method: str = "GET",
     treatment: m.Treatment = m.Treatment.ADAPTED,
     resume: Continuation | None = None,

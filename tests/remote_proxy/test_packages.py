@@ -35,6 +35,7 @@ from tests.watched import run
 from transcoders.work.workers import Workers
 from wire import abilities
 from wire import messages as m
+from wire.abilities import Takes
 from wire.continuation import Continuation
 from wire.fields import Headers
 from wire.package import Held, Slice, flat, ranges_of
@@ -98,7 +99,7 @@ def test_the_parts_are_the_file_and_the_digest_says_so(path: Path) -> None:
 
     async def main() -> None:
         session = Session()
-        await session.bring(data, job(takes=m.Takes.PACKAGE))
+        await session.bring(data, job(takes=Takes.PACKAGE))
         assert session.file(len(data)) == data
         last = session.told(m.Package)[0].first + 2 * len(session.slices)
         assert session.came[last] == hashlib.sha256(data).digest()
@@ -202,14 +203,14 @@ def test_a_view_of_long_texts_comes_instead_of_them_and_they_come_too() -> None:
 
     async def main() -> None:
         session = Session()
-        await session.bring(data, job(takes=m.Takes.PACKAGE | m.Takes.VIEWS), texts=True)
+        await session.bring(data, job(takes=Takes.PACKAGE | Takes.VIEWS), texts=True)
         (number,) = (n for n, one in enumerate(session.slices) if one.view)
         view = session.slices[number]
         component = session.told(m.Package)[0].first + 2 * number
         assert len(brotli.decompress(session.came[component])) == view.view
         assert session.file(len(data)) == data
         without = Session()
-        await without.bring(data, job(takes=m.Takes.PACKAGE), texts=True)
+        await without.bring(data, job(takes=Takes.PACKAGE), texts=True)
         assert not any(one.view for one in without.slices)
 
     run(main())
@@ -223,7 +224,7 @@ def test_a_view_that_the_device_has_or_needs_no_more_is_not_sent_again() -> None
 
     async def views(held: Held) -> int:
         session = Session()
-        takes = m.Takes.PACKAGE | m.Takes.VIEWS
+        takes = Takes.PACKAGE | Takes.VIEWS
         await session.bring(data, job(takes=takes, resume=Continuation(0, held=held)), texts=True)
         return sum(bool(one.view) for one in session.slices)
 
@@ -238,7 +239,7 @@ def test_a_view_that_the_device_has_or_needs_no_more_is_not_sent_again() -> None
 
 def test_a_picture_goes_in_its_exact_form_where_the_device_can_undo_it() -> None:
     async def main() -> None:
-        both = m.Takes.PACKAGE | m.Takes.EXACT
+        both = Takes.PACKAGE | Takes.EXACT
         transcoders = FakeTranscoders(form=b"a form")
         session = Session(abilities.EXACT, transcoders=transcoders)
         session.rate = 7000.0
@@ -327,7 +328,7 @@ def test_only_whole_answers_to_who_wants_parts_are_looked_at() -> None:
             return packaging.takes(job_, answer)
 
         assert takes(job(), response(b"", length=1000))
-        assert not takes(job(takes=m.Takes.NOTHING), response(b"", length=1000))
+        assert not takes(job(takes=Takes.NOTHING), response(b"", length=1000))
         assert not takes(job(method="POST"), response(b"", length=1000))
         assert not takes(job(), response(b"", length=1000, status=206))
         assert not takes(job(), response(b"", length=MAX_FILE + 1))
@@ -337,7 +338,7 @@ def test_only_whole_answers_to_who_wants_parts_are_looked_at() -> None:
 
 def test_what_is_to_be_put_away_or_left_alone_is_not_shown_in_a_page() -> None:
     async def go(packaging: Packaging, _: Session) -> None:
-        shown = job(takes=m.Takes.PACKAGE | m.Takes.INLINE)
+        shown = job(takes=Takes.PACKAGE | Takes.INLINE)
         for name, value in (
             ("content-disposition", "attachment"),
             ("content-disposition", 'Form-Data; name="x"'),

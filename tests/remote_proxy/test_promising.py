@@ -13,6 +13,7 @@ from scheduling.plan import Plan
 from scheduling.tree import Tree
 from tests.remote_proxy.document_world import response
 from wire import messages as m
+from wire.abilities import Takes
 from wire.applications import Application
 from wire.continuation import Continuation, Kept
 from wire.fields import Headers
@@ -310,7 +311,7 @@ def test_a_script_that_a_script_asks_for_holds_nothing_up(body: bytes, deferred:
 
 def test_a_device_that_asked_is_told_of_scripts_that_it_was_promised() -> None:
     world = World()
-    world.page(takes=m.Takes.SCRIPTS)
+    world.page(takes=Takes.SCRIPTS)
     assert world.promising.script(world.job("c.js")) is not None
     assert world.promising.script(world.job("b.png")) is None
     asked = m.Request(9, 5, "GET", PAGE + "x.js", b"")
@@ -320,9 +321,20 @@ def test_a_device_that_asked_is_told_of_scripts_that_it_was_promised() -> None:
     assert other.promising.script(other.job("c.js")) is None
 
 
+def test_a_page_says_that_pictures_of_its_origin_go_to_a_service_worker() -> None:
+    world = World()
+    world.page(takes=Takes.OWN_WHOLE)
+    world.page(component=7)
+    assert world.promising.whole(5, PAGE + "a.png")
+    assert not world.promising.whole(5, "https://cdn.test/a.png")
+    assert not world.promising.whole(7, PAGE + "a.png")
+    world.promising.close_document(5)
+    assert not world.promising.whole(5, PAGE + "a.png")
+
+
 def test_a_page_says_whether_its_device_enlarges_sketches_of_cameras_pictures() -> None:
     world = World()
-    world.page(takes=m.Takes.CAMERAS)
+    world.page(takes=Takes.CAMERAS)
     world.page(component=7)
     assert world.promising.cameras(5)
     assert not world.promising.cameras(7) and not world.promising.cameras(9)

@@ -109,6 +109,19 @@ def test_a_fetch_stops_at_its_level_whatever_the_plan_says_later() -> None:
     assert device.bytes_sent() == {"2": 9_000}
 
 
+def test_pictures_that_a_program_waits_for_come_one_after_the_other() -> None:
+    device = Device()
+    for component in (2, 4, 6):
+        device.enter_picture(component)
+    device.commands.obey(m.SetScheduler(["browser", "*"], "low_fidelity_first"), now=0.0)
+    for component in (4, 6):
+        device.commands.fetch(m.Fetch(component, "original", urgency=1), running=True, now=0.0)
+    order = device.sending()
+    assert order[:3] == ["4", "6", "2"], "all are coarse first"
+    assert order[3:21] == ["4"] * 9 + ["6"] * 9
+    assert order[21:] == ["2"] * 9
+
+
 def test_a_fetch_before_the_picture_is_made_decides_how_far_it_is_made() -> None:
     device = Device()
     device.commands.obey(told(Rule(kind=Kind.IMAGE, level="low")), now=0.0)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire import messages as m
+from wire.abilities import Takes
 from wire.applications import Application
 from wire.continuation import Continuation, Kept
 from wire.origin_request import OriginRequest
@@ -23,7 +24,7 @@ REQUESTS = st.builds(
     levels=st.booleans(),
     tls=st.booleans(),
     treatment=st.sampled_from(m.Treatment),
-    takes=st.integers(0, 63).map(m.Takes),
+    takes=st.integers(0, 63).map(Takes),
     kept=st.none() | st.builds(Kept, fresh=st.binary(max_size=8), stale=st.binary(max_size=8)),
     application=st.sampled_from(Application),
 )

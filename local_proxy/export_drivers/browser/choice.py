@@ -24,8 +24,8 @@ from local_proxy.export_drivers.markup.script_powers import ScriptPowers
 from local_proxy.http.error_page import error_page
 from local_proxy.http.model import Request, Response, split_url
 from local_proxy.link.components import Component, ComponentFailed, OriginHead
+from wire.abilities import Takes
 from wire.fields import header
-from wire.messages import Takes
 from wire.skeleton import Level, Use
 
 _WAIT_DRIVER: Final = 0.3

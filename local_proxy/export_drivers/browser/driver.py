@@ -29,9 +29,9 @@ from local_proxy.http.model import Handler, Request, Response, split_url
 from local_proxy.link.components import Component
 from local_proxy.requests.intent import by_worker, is_navigation
 from local_proxy.tracking_drivers.browser import Tracker
+from wire.abilities import Takes
 from wire.continuation import Window
 from wire.fields import header
-from wire.messages import Takes
 from wire.skeleton import Level
 
 
@@ -208,6 +208,7 @@ class BrowserExport:
         """The answer to what our driver asks, on whatever host; None: it isn't ours."""
         if header(request.headers, "service-worker") == "script":
             self._workers.expect(request.url)
+        self._look_for_takers(request)
         return await self._requests.answer(request)
 
     async def said(self, request: Request) -> Response | None:
@@ -222,6 +223,19 @@ class BrowserExport:
         self._powers.look(component, page.origin if page is not None else "")
         if page is not None and script_powers.are_of_markup(component):
             page.expect(component, known=self._powers.read_pixels(page.origin))
+
+    def _look_for_takers(self, request: Request) -> None:
+        """See whether pictures go to a service worker, where their page asks for them."""
+        asked = header(request.headers, "accept"), header(request.headers, "sec-fetch-dest")
+        if asked[0].startswith("image/") and asked[1] == "empty":
+            origin = split_url(request.url)[0]
+            if header(request.headers, "referer").startswith(f"{origin}/"):
+                self._workers.asked_picture(origin)
+
+    def takes_of_page(self, request: Request) -> Takes:
+        """What its parts come as, when this asks for a page."""
+        own_whole = self._workers.take_pictures(split_url(request.url)[0])
+        return Takes.OWN_WHOLE if own_whole else Takes.NOTHING
 
     def to_a_worker(self, request: Request, document: int) -> bool:
         """Whether a service worker may get the answer and put it away, whoever asks.

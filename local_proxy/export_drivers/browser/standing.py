@@ -49,7 +49,7 @@ class WordPatience:
 
 
 class StandingPictures:
-    """Of one page."""
+    """What one page has of them."""
 
     def __init__(self, word: WordPatience) -> None:
         """`word`: how long they wait, as all pages' do."""

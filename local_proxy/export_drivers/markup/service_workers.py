@@ -51,13 +51,15 @@ class _Coming:
 
 
 class ServiceWorkers:
-    """Those of all sites, for one run of a local proxy."""
+    """What is known of those of all sites, for one run of a local proxy."""
 
     def __init__(self) -> None:
         self._workers = Latest(MAX_ORIGINS)
         self._answering = Latest(MAX_ORIGINS)
         """Origins of which a service worker's script that answers requests has come."""
         self._routing = Latest(MAX_ORIGINS)
+        self._taking = Latest(MAX_ORIGINS)
+        """Origins whose workers have asked for pictures of these."""
         self._coming: OrderedDict[str, _Coming] = OrderedDict()
         """Scripts by their addresses."""
         self._read: OrderedDict[str, list[str]] = OrderedDict()
@@ -70,6 +72,15 @@ class ServiceWorkers:
     def may_take(self, origin: str) -> bool:
         """Whether one of its workers may be given the answer to what a browser itself asks for."""
         return origin in self._workers and origin in self._routing
+
+    def take_pictures(self, origin: str) -> bool:
+        """Whether one of its workers has asked for a picture from there."""
+        return origin in self._workers and origin in self._taking
+
+    def asked_picture(self, origin: str) -> None:
+        """No page asks for a picture of this origin, but a worker or a script of it."""
+        if origin in self._workers:
+            self._taking.add(origin)
 
     def expect(self, url: str) -> None:
         """A browser asks for the script of a worker. Until it is here it can do all."""

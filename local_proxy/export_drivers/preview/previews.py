@@ -29,8 +29,8 @@ from local_proxy.http.model import Handler, Request, Response, split_url
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.link.resumption import LOST
 from malformed import MALFORMED
+from wire.abilities import Takes
 from wire.fields import Headers
-from wire.messages import Takes
 
 PATH: Final = CHANNEL_PATH + "preview/"
 FIRST: Final = 30.0

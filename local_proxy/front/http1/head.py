@@ -23,7 +23,8 @@ from local_proxy.http.request_rules import (
     end_to_end,
     takes_trailers,
 )
-from wire.messages import MAX_URL, Takes
+from wire.abilities import Takes
+from wire.messages import MAX_URL
 
 MAX_METHOD: Final = 64
 """Bytes."""

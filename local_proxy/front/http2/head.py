@@ -24,8 +24,9 @@ from local_proxy.http.request_rules import (
     takes_trailers,
 )
 from local_proxy.http.responses import bodyless, keeps_length
+from wire.abilities import Takes
 from wire.fields import Headers
-from wire.messages import MAX_URL, Takes
+from wire.messages import MAX_URL
 
 EncodedFields = list[tuple[bytes, bytes]]
 
