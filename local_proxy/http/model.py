@@ -102,6 +102,11 @@ class Response:
     """What is to be written behind the body, asked once that has ended; None: nothing."""
 
 
+class Unanswered(ConnectionError):
+    """There is none, and its client is to see that by itself: fronts break the connection off, or
+    the stream, before any answer. So a script's fetch fails as it does without a network."""
+
+
 class Duplex(Protocol):
     """The far end of a CONNECT tunnel, as the front sees it."""
 

@@ -11,14 +11,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.export_drivers.markup import page_marks
 from local_proxy.export_drivers.preview.previews import NoPreview, Previews
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Duplex, Request, Response
+from local_proxy.http.model import Duplex, Request, Response, Unanswered
 from local_proxy.kept.wall_clock import wall_clock
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.link.tunnel import Tunnel
@@ -49,6 +49,9 @@ from wire.messages import BACKGROUND, UNATTRIBUTED
 from wire.origin_request import OriginRequest
 from wire.skeleton import Kind, Use
 
+_MOMENT: Final = 1.0
+"""Seconds to wait for a link that has been gone for long, where an answer may be had elsewhere."""
+
 
 class OwnPages(Protocol):
     """Serves the proxy's own host and address (the status page, what browsers need)."""
@@ -65,6 +68,8 @@ class PlacedRequest:
     mode: Mode
     kept: bool
     """A browser may keep the answer under this address; else it goes to another one of ours."""
+    worker: bool = False
+    """A service worker waits for it, which may have an answer of its own."""
 
 
 class ProxyCore:
@@ -176,15 +181,17 @@ class ProxyCore:
         """The request as it goes on: whether to the origin's own bytes, and without our marks."""
         request, mode = placed.request, placed.mode
         page = is_navigation(request)
-        kept = mode is Mode.ADAPT and self._export.to_a_worker(request, placed.document)
-        if kept and not page:  # a page's bytes are its origin's, and its parts need not be
+        kept = self._export.to_a_worker(request, placed.document)
+        worker = self._export.worker_waits(request, placed.document) and not request.original
+        if kept and mode is Mode.ADAPT and not page:  # what a page consists of comes as ever
             mode = Mode.ORIGINAL
         request = replace(request, original=request.original or mode is Mode.ORIGINAL)
         if placed.kept:
             self._caches.asked(placed.document, request, now=wall_clock())
         tagged = page and not kept and not request.original
         headers = page_marks.asked(request.headers, page=tagged)
-        return replace(placed, request=replace(request, headers=headers), mode=mode)
+        request = replace(request, headers=headers)
+        return replace(placed, request=request, mode=mode, worker=worker)
 
     async def _promised(self, placed: PlacedRequest) -> KeptPromise | None:
         """The promise that answers it; None: there is none that may."""
@@ -214,6 +221,8 @@ class ProxyCore:
     async def _over_the_link(self, placed: PlacedRequest) -> Response:
         """Ask the remote, and answer from what comes."""
         request = placed.request
+        if placed.worker and not await self._uplink.wait_connected(self._worth_waiting()):
+            raise Unanswered("there is no link")
         # People would look at an empty window: a page says why, and loads itself again.
         opens_page = request.method == "GET" and is_navigation(request)
         if opens_page and not await self._uplink.wait_connected(self._notice):
@@ -248,6 +257,12 @@ class ProxyCore:
         if placed.mode is Mode.TEXT_ONLY and component.use is not Use.DOCUMENT:
             return self._switches.without(request, response, component)
         return response
+
+    def _worth_waiting(self) -> float:
+        """Seconds for which it is for a link where somebody else may have an answer."""
+        state = self._uplink.state()
+        gone = asyncio.get_running_loop().time() - state.since
+        return min(self._notice, _MOMENT) if gone > self._notice else self._notice
 
     def _noted(self, placed: PlacedRequest, response: Response) -> Response:
         """What a browser has taken to its end it may keep."""

@@ -185,3 +185,55 @@ def test_what_a_worker_does_not_take_is_adapted(answers: str, tmp_path: Path) ->
             assert {path: kept.get(path) for path in sums} == sums
 
     asyncio.run(asyncio.wait_for(go(), 90))
+
+
+FIRST_THE_NETWORK = (
+    SKIPS
+    + """addEventListener("fetch", event => event.respondWith((async () => {
+  const cache = await caches.open("c");
+  try {
+    const answer = await fetch(event.request);
+    await cache.put(event.request, answer.clone());
+    return answer;
+  } catch {
+    return await cache.match(event.request) ?? Response.error();
+  }
+})()));"""
+)
+
+
+@pytest.mark.parametrize("mode", ["--enable-http2", "--disable-http2"])
+def test_while_the_link_is_down_a_worker_shows_what_it_has(mode: str, tmp_path: Path) -> None:
+    """To it a page that says why there is no answer would be the answer."""
+    photo = picture()
+
+    async def go() -> None:
+        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
+        async with (
+            FakeOrigin(tls=root.server("127.0.0.1")).running() as origin,
+            pair(tls=root.trusted(), authority=authority) as both,
+            tab_through(both, authority.spki_sha256, mode) as tab,
+        ):
+            origin.serve("/", REGISTERS)
+            origin.serve("/worker.js", FIRST_THE_NETWORK.encode(), "text/javascript")
+            for page in ("seen", "other"):
+                body = f"<!doctype html><title>{page}</title><img src=/{page}.jpg>"
+                origin.serve(f"/{page}", body.encode())
+                origin.serve(f"/{page}.jpg", photo, "image/jpeg")
+            await ready(tab, "Page.navigate", url=origin.base + "/")
+            await tab.call("Page.navigate", url=origin.base + "/seen")
+            await becomes(tab, "document.images[0]?.naturalWidth === 800")
+            await both.remote.stop()
+            await tab.call("ServiceWorker.enable")
+            for stopped in (False, True):  # Chromium asks for the page itself while one starts
+                await tab.call("Page.navigate", url="about:blank")
+                if stopped:
+                    await tab.call("ServiceWorker.stopAllWorkers")
+                await tab.call("Page.navigate", url=origin.base + "/seen")
+                await becomes(tab, "document.title === 'seen'")
+                await becomes(tab, "document.images[0]?.naturalWidth === 800")
+            await tab.call("Page.navigate", url=origin.base + "/other")
+            await becomes(tab, "document.title !== 'seen'")
+            assert "Sluice" not in str(await tab.evaluate("document.documentElement.innerHTML"))
+
+    asyncio.run(asyncio.wait_for(go(), 60))

@@ -224,8 +224,22 @@ class BrowserExport:
         if page is not None and script_powers.are_of_markup(component):
             page.expect(component, known=self._powers.read_pixels(page.origin))
 
+    def worker_waits(self, request: Request, document: int) -> bool:
+        """Whether it is one that asks, or that will be given what Chromium asks while it starts.
+
+        What scripts fetch in other modes may be theirs.
+        """
+        if by_worker(request):
+            return True
+        if is_navigation(request):
+            return self._workers.take_pages(split_url(request.url)[0])
+        mode = header(request.headers, "sec-fetch-mode")
+        return mode == "no-cors" and self.to_a_worker(request, document)
+
     def _look_for_takers(self, request: Request) -> None:
-        """See whether pictures go to a service worker, where their page asks for them."""
+        """See whether pages, and pictures that they ask for, go to a service worker."""
+        if by_worker(request):
+            self._workers.asked_page(split_url(request.url)[0])
         asked = header(request.headers, "accept"), header(request.headers, "sec-fetch-dest")
         if asked[0].startswith("image/") and asked[1] == "empty":
             origin = split_url(request.url)[0]

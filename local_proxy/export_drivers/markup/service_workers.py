@@ -60,6 +60,8 @@ class ServiceWorkers:
         self._routing = Latest(MAX_ORIGINS)
         self._taking = Latest(MAX_ORIGINS)
         """Origins whose workers have asked for pictures of these."""
+        self._paging = Latest(MAX_ORIGINS)
+        """And those whose workers have asked for pages."""
         self._coming: OrderedDict[str, _Coming] = OrderedDict()
         """Scripts by their addresses."""
         self._read: OrderedDict[str, list[str]] = OrderedDict()
@@ -76,6 +78,14 @@ class ServiceWorkers:
     def take_pictures(self, origin: str) -> bool:
         """Whether one of its workers has asked for a picture from there."""
         return origin in self._workers and origin in self._taking
+
+    def take_pages(self, origin: str) -> bool:
+        """Whether one of its workers has asked for a page of it."""
+        return origin in self._paging
+
+    def asked_page(self, origin: str) -> None:
+        """A worker asks for a page of this origin."""
+        self._paging.add(origin)
 
     def asked_picture(self, origin: str) -> None:
         """No page asks for a picture of this origin, but a worker or a script of it."""

@@ -22,7 +22,7 @@ from local_proxy.front.tls.connects import Connects
 from local_proxy.http.client_stream import ClientStream
 from local_proxy.http.error_page import error_page, phrase
 from local_proxy.http.front_limits import FrontLimits
-from local_proxy.http.model import Core, Request, Response
+from local_proxy.http.model import Core, Request, Response, Unanswered
 from local_proxy.http.pump import pump
 from local_proxy.http.request_rules import MAX_HEAD, RefusedRequest, end_to_end, split_authority
 from local_proxy.http.responses import bodyless, dispose, keeps_length
@@ -208,9 +208,12 @@ class Http1Connection:
             body.over = True
 
     async def _handled(self, request: Request, body: RequestBody) -> Response:
-        """The core's answer; its exceptions become pages. Raises Refused for a bad body."""
+        """The core's answer; its exceptions become pages. Raises Refused for a bad body, and
+        Unanswered."""
         try:
             response = await self._front.core.handle(request)
+        except Unanswered:
+            raise
         except Exception as error:
             if body.refusal is None:
                 log.exception("core failed", url=request.url)

@@ -33,7 +33,7 @@ from local_proxy.front.http2.head import (
 from local_proxy.front.http2.streams import Http2Stream
 from local_proxy.front.tls.connects import Connects
 from local_proxy.http.error_page import error_page
-from local_proxy.http.model import Core, Request, Response
+from local_proxy.http.model import Core, Request, Response, Unanswered
 from local_proxy.http.pump import pump
 from local_proxy.http.request_rules import RefusedRequest
 from local_proxy.http.responses import bodyless, dispose
@@ -76,6 +76,8 @@ class Http2Exchange:
             self.tally.refused += 1
             log.info("malformed request", why=str(error))
             stream.abort(ErrorCodes.PROTOCOL_ERROR)
+        except Unanswered:
+            stream.abort()
         except ConnectionError:
             pass
         except Exception:
@@ -122,9 +124,12 @@ class Http2Exchange:
         await _respond(stream, response, method=request.method)
 
     async def _handled(self, request: Request, body: _Body | None) -> Response:
-        """The core's answer; its exceptions become pages. Raises Refused for a bad body."""
+        """The core's answer; its exceptions become pages. Raises Refused for a bad body, and
+        Unanswered."""
         try:
             response = await self.core.handle(request)
+        except Unanswered:
+            raise
         except Exception as error:
             if body is None or body.refusal is None:
                 log.exception("core failed", url=request.url)
