@@ -147,7 +147,7 @@ class LocalProxy:
         self.previews = self._new_previews()
         self.launching = launch_page.Launching(self.previews.address, self._open_document)
         self.asking = self._new_asking(bridge)
-        self.core = self._new_core(self._new_pages(loop))
+        self.core = self._new_core(self._new_pages(loop), sees_tls=authority is not None)
         self.https = self._new_https(authority) if authority is not None else None
         """Which https connections are adapted; None: none."""
         self.front = Front(self.core, https=self.https, admits=clients.admits)
@@ -221,7 +221,7 @@ class LocalProxy:
             dictionaries=self.dictionaries,
         )
 
-    def _new_core(self, pages: StatusPage) -> ProxyCore:
+    def _new_core(self, pages: StatusPage, *, sees_tls: bool) -> ProxyCore:
         switches = Switches(
             *(self.sites, self.documents),
             find=self.components.find,
@@ -243,6 +243,7 @@ class LocalProxy:
             plan=self._decide,
             patience=self._settings.patience,
             notice=self._settings.notice,
+            sees_tls=sees_tls,
         )
 
     def _new_dialer(self, remote: Remote) -> Dialer:

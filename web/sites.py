@@ -36,6 +36,11 @@ def site_of(url: str) -> str:
     return _site(origin_of(url))
 
 
+def registrable(url: str) -> str:
+    """The same without its scheme: what is one site however it is reached."""
+    return site_of(url).partition("://")[2]
+
+
 def relation(origin: str, url: str) -> str:
     """What a browser says in Sec-Fetch-Site of a request for `url` that this origin makes."""
     if origin == origin_of(url):

@@ -104,3 +104,10 @@ class Takes(IntFlag):
     OWN_WHOLE = 2048
     """Of a page: a service worker takes pictures of its own origin, and keeps them. They have no
     levels."""
+    MOVED = 4096
+    """Of a page: where it has moved within its site, the page that it leads to may be promised as a
+    part of its document, and takes its place."""
+
+
+OF_PAGES: Final = Takes.SCRIPTS | Takes.CAMERAS | Takes.OWN_WHOLE | Takes.MOVED
+"""What is said of a page, and holds for one that it leads to."""

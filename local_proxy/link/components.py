@@ -75,6 +75,8 @@ class Component:
     failure: ComponentFailed | None = None
     promised: bool = False
     """Sent without being asked: several requests may share it."""
+    moved: bool = False
+    """It is the page of its document, which has moved there from another address."""
     withheld: bool = False
     """Only its head comes, until the remote is told otherwise."""
     rationed: bool = False

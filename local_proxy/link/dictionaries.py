@@ -100,7 +100,7 @@ class Dictionaries:
         media = header(head.headers, "content-type").partition(";")[0].strip().lower()
         page = self._pages[component.document].url
         url = urldefrag(component.url).url
-        own = url if component.id == component.document else page
+        own = url if component.id == component.document or component.moved else page
         text = gathering.finish(owner, url, media=media, page=own)
         if text is not None:
             if component.dictionary:

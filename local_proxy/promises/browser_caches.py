@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from local_proxy.http.model import Request, directives, max_age
 from local_proxy.promises.freshness import constant, freshness, tells_freshness
 from local_proxy.promises.windows import Windows
+from web.sites import registrable
 from wire.continuation import Kept
 from wire.fields import Headers, header
 from wire.names import MAX_NAMES, name_of, names_in
@@ -103,6 +104,14 @@ class BrowserCaches:
         anew = "no-cache" in asked or "no-cache" in header(request.headers, "pragma")
         self._documents[document] = _Opened(
             place, request.url, believes=not anew, validates=max_age(request.headers) == 0.0
+        )
+
+    def know_site(self, client: str, url: str) -> bool:
+        """Whether this browser is believed to keep anything of the site of this address."""
+        site = registrable(url)
+        return any(
+            place[0] == client and registrable(f"http://{place[1].split()[-1]}/") == site
+            for place in self._by_place
         )
 
     def close(self, document: int) -> None:

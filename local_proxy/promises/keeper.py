@@ -103,6 +103,16 @@ class PromiseKeeper:
             self._forget(self._table.add(promised))
         self._forget(self._table.expire(now))
 
+    def pages_at(self, url: str, *, now: float) -> set[int]:
+        """The documents that a page of this address was promised to."""
+        found = [(one, self._components.get(one.component)) for one in self._table.find(url, now)]
+        pages = [one for one, page in found if page is not None and page.use is Use.DOCUMENT]
+        return {one.document for one in pages}
+
+    def of_document(self, document: int) -> list[Component]:
+        """All that was promised to it."""
+        return [one for one in self._components.values() if one.document == document]
+
     async def find(
         self, request: Request, initiators: Callable[[], Initiators], *, now: float
     ) -> KeptPromise | None:

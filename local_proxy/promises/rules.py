@@ -172,7 +172,8 @@ def _maker_refused(promise: Promised, headers: Headers, whose: Whose) -> str | N
     sent, asked = header(promise.request_headers, "referer"), header(headers, "referer")
     if origin_of(sent) != origin_of(asked) and (asked or whose is Whose.OTHER):
         return "referer differs"
-    if header(headers, "sec-fetch-dest") == "document":
+    window = header(headers, "sec-fetch-dest") == "document"
+    if window and header(promise.request_headers, "sec-fetch-dest") != "document":
         return "a page in a window, and promises are of parts"
     before, now = (
         (header(fields, "sec-fetch-site"), header(fields, "sec-fetch-mode") == "navigate")

@@ -26,6 +26,7 @@ from local_proxy.requests.intent import application_of, in_frame, is_navigation,
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from transport.sending.outgoing import Outgoing
+from web.sites import registrable
 from wire.abilities import GOES_ON, Takes
 from wire.fields import MAX_REQUEST, header, size
 from wire.messages import UNATTRIBUTED, Fetch, Raise, Treatment
@@ -95,8 +96,10 @@ class Asking:
         within: float | None = None,
         expect: Callable[[Component], None] | None = None,
         patience: float = 0.0,
+        may_move: bool = False,
     ) -> Component | None:
-        """Ask the remote for it; a navigation opens a document, which belongs to `site`.
+        """Ask the remote for it; a navigation opens a document, which belongs to `site`. It
+        `may_move`: where the page leads to another one, that may be promised.
 
         `within`: seconds in which the document's pictures are wanted; None: when they are there.
         `expect` is given the component before it is asked for. `patience`: seconds to wait for a
@@ -104,7 +107,7 @@ class Asking:
         """
         navigation = is_navigation(request)
         saves = navigation and (saves_data(request) or mode is Mode.SAVER)
-        takes = Takes.NOTHING
+        takes = Takes.MOVED if may_move else Takes.NOTHING
         if wants_picture(request):
             takes = await self._export.takes(request, document)
         while True:
@@ -115,7 +118,9 @@ class Asking:
             component.rationed = mode is Mode.SAVER and not request.original and not navigation
             if not navigation:
                 break
-            self._open_document(component, request, site, within, saves=saves)
+            self._open_document(
+                component.id, component.url, request, site, within=within, saves=saves
+            )
             if not saves and within is None:
                 break
             with session.undecided():
@@ -198,22 +203,33 @@ class Asking:
 
         request.urgency.follow(moved)
 
+    def is_new(self, request: Request) -> bool:
+        """Whether nothing is known to be here of the site that it asks for: neither in its browser
+        nor as a text that another could be coded against."""
+        client, site = header(request.headers, "user-agent"), registrable(request.url)
+        texts = (registrable(text.owner.origin) for text in self._dictionaries.shelf)
+        return not self._caches.know_site(client, request.url) and site not in texts
+
+    def move(self, page: Component, request: Request, *, site: str) -> None:
+        """A document goes on with this page, which its own has led to and `request` asks for."""
+        self._documents.close(page.document)
+        self._open_document(page.document, page.url, request, site, within=None, saves=False)
+
     def _open_document(
         self,
-        component: Component,
+        document: int,
+        url: str,
         request: Request,
         site: str,
-        within: float | None,
         *,
+        within: float | None,
         saves: bool,
     ) -> None:
-        partition = self._documents.partition(
-            request, framed=in_frame(request), document=component.id
-        )
+        partition = self._documents.partition(request, framed=in_frame(request), document=document)
         client = header(request.headers, "user-agent")
         forgotten = self._documents.open(
-            component.id,
-            component.url,
+            document,
+            url,
             now=asyncio.get_running_loop().time(),
             site=site,
             partition=partition,
@@ -222,13 +238,11 @@ class Asking:
         for old in forgotten:
             self._events.close(old.id)
         place = None if partition.alone else (client, "\n".join(partition))
-        self._dictionaries.opened(component.id, component.url, place=place)
-        to_worker = self._export.to_a_worker(request, component.id)
-        self._export.open_document(component.id, component.url, saves=saves, to_worker=to_worker)
-        self._observer.document_opened(
-            *(component.id, component.url), save_data=saves, within=within
-        )
-        self._caches.open(component.id, request, site=site)
+        self._dictionaries.opened(document, url, place=place)
+        to_worker = self._export.to_a_worker(request, document)
+        self._export.open_document(document, url, saves=saves, to_worker=to_worker)
+        self._observer.document_opened(*(document, url), save_data=saves, within=within)
+        self._caches.open(document, request, site=site)
 
     def come_back(self, referer: str) -> int:
         """The document of a page that was let go, and now asks for something: it is another one.

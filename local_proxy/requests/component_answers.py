@@ -84,7 +84,8 @@ class ComponentAnswers:
         response = self._plain(request, component, head)
         untouched = request.original or "no-transform" in directives(request.headers)
         if component.use is Use.DOCUMENT and not untouched:
-            response = self._export.document_response(component.id, response)
+            page = component.document if component.moved else component.id
+            response = self._export.document_response(page, response)
         return response
 
     async def _by_its_time(

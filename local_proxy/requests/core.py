@@ -37,8 +37,11 @@ from local_proxy.requests.intent import (
     is_navigation,
     is_sheet,
     is_sound,
+    is_window,
+    saves_data,
     subject_of,
 )
+from local_proxy.requests.moved_pages import MovedPages
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from local_proxy.sites.switches import Switches
@@ -91,8 +94,10 @@ class ProxyCore:
         plan: Callable[[Subject], Decision],
         patience: float,
         notice: float,
+        sees_tls: bool,
     ) -> None:
-        """`patience`: seconds a request waits for a link; `notice`: a page until it says so."""
+        """`patience`: seconds a request waits for a link; `notice`: a page until it says so.
+        `sees_tls`: requests for https sites come here, too."""
         self._uplink = uplink
         self._export = export
         self._previews = previews
@@ -104,6 +109,8 @@ class ProxyCore:
         self._events = events
         self._pages = pages
         self._plan = plan
+        self._sees_tls = sees_tls
+        self._moved = MovedPages(promises, events)
         self._patience = patience
         self._notice = min(notice, patience)
         self._answers = ComponentAnswers(
@@ -195,11 +202,32 @@ class ProxyCore:
 
     async def _promised(self, placed: PlacedRequest) -> KeptPromise | None:
         """The promise that answers it; None: there is none that may."""
+        moved = await self._moved_to(placed)
+        if moved is not None:
+            return moved
         if asked_time.time_of_answer(placed.request) is not None:
             return None  # it comes in a form, and to a level, that a page has chosen
         now = asyncio.get_running_loop().time()
         made_by = partial(self._documents.initiators, placed.request)
         return await self._promises.find(placed.request, made_by, now=now)
+
+    def _may_move(self, placed: PlacedRequest) -> bool:
+        """Whether the page that its page leads to may come before it is asked for."""
+        request = placed.request
+        seen = self._sees_tls or request.url.startswith("https:")
+        plain = placed.mode is Mode.ADAPT and not (placed.worker or saves_data(request))
+        if not (seen and plain and is_window(request)):
+            return False
+        return self._switches.within(self._switches.site(request, placed.document)) is None
+
+    async def _moved_to(self, placed: PlacedRequest) -> KeptPromise | None:
+        """The page that a document has led to, if it is what this asks for."""
+        kept = await self._moved.find(placed.request, may=self._may_move(placed))
+        if kept is not None:
+            site = self._switches.site(placed.request, placed.document)
+            self._asking.move(kept.component, placed.request, site=site)
+            self._export.look_again(self._promises.of_document(kept.component.document))
+        return kept
 
     async def _keep(self, request: Request, kept: KeptPromise) -> Response:
         """Answer from a promise."""
@@ -208,6 +236,10 @@ class ProxyCore:
             self._uplink.abandon(component)  # the browser has it: its bytes need not come
         else:
             self._asking.follow(request, component)
+        if component.moved:
+            response = kept.not_modified or await self._answers.answer(request, component)
+            self._moved.leads_on(component.document, request, response)
+            return response
         if component.use is Use.DOCUMENT:  # the page of a frame
             self._documents.frame(component.document, request)
             to_worker = self._export.to_a_worker(request, component.id)
@@ -234,6 +266,7 @@ class ProxyCore:
             return error_page(403, "A policy keeps this from being fetched.")
         in_parts = self._previews.in_parts(request)
         site = self._switches.site(request, placed.document)
+        may_move = self._may_move(placed) and self._asking.is_new(request)
         component = await self._asking.ask(
             in_parts or request,
             placed.document,
@@ -242,6 +275,7 @@ class ProxyCore:
             within=request.within or self._switches.within(site),
             expect=self._previews.expect if in_parts is not None else None,
             patience=self._patience,
+            may_move=may_move,
         )
         if component is None:
             return self._answers.link_down(request)
@@ -254,6 +288,8 @@ class ProxyCore:
             return await self._over_the_link(replace(placed, request=whole, mode=Mode.ORIGINAL))
         finally:
             self._previews.forget(component)
+        if may_move:
+            self._moved.leads_on(component.id, request, response)
         if placed.mode is Mode.TEXT_ONLY and component.use is not Use.DOCUMENT:
             return self._switches.without(request, response, component)
         return response

@@ -65,6 +65,13 @@ def in_frame(request: Request) -> bool:
     return header(request.headers, "sec-fetch-dest") in ("iframe", "frame")
 
 
+def is_window(request: Request) -> bool:
+    """Whether it loads a page into a window, and nothing but the page will do: over http a frame
+    may ask just so."""
+    window = header(request.headers, "sec-fetch-dest", "document") == "document"
+    return window and request.method == "GET" and not request.original and is_navigation(request)
+
+
 def is_film(request: Request) -> bool:
     """Whether an <audio> or a <video> asks for it: what a script fetches is the script's. Browsers
     that say nothing of that, as over http, want no coding, or name the types that they play."""

@@ -118,6 +118,9 @@ class Delivery:
             response.close()
 
     async def _respond(self, response: OriginResponse) -> None:
+        if not self._sender.promising.goes_on(self.job, response):
+            self._way.fail(502, "what a page has moved to is no page")
+            return
         content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if is_download(self.job, response.headers, content_type):
             self._way.document, self._kind = m.UNATTRIBUTED, Kind.OTHER

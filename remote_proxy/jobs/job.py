@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from remote_proxy.import_drivers.found import BrowserTraits, Found
 from remote_proxy.origin.decoder import ACCEPT_ENCODING
+from remote_proxy.promises.moved import NextRequest
 from remote_proxy.promises.prefetch import Prefetch
 from transcoders.text import PLAYLISTS
 from transport.sending.incoming import Incoming
 from wire import messages as m
+from wire.abilities import OF_PAGES
 from wire.applications import Application
 from wire.continuation import Continuation
 from wire.fields import Headers, header
@@ -115,6 +117,26 @@ class Job:
             height=found.height,
             promised=True,
             withheld=withheld,
+        )
+
+    @classmethod
+    def moved(cls, before: Job, to: NextRequest, *, component: int) -> Job:
+        """The page that another one leads to, in its place."""
+        asked = before.request
+        request = _unasked(
+            *(to.url, to.headers),
+            accept=header(asked.headers, "accept"),
+            kind=Kind.TEXT,
+            treatment=asked.treatment,
+            application=asked.application,
+        )
+        return cls(
+            component=component,
+            document=before.document,
+            request=replace(request, takes=asked.takes & OF_PAGES, kept=asked.kept),
+            kind=Kind.TEXT,
+            use=Use.DOCUMENT,
+            promised=True,
         )
 
     def placed(self, found: Found) -> Job:

@@ -28,7 +28,7 @@ MAX_PREFETCHES: Final = 256
 _MAX_REFERER: Final = 4096
 """Bytes; a longer referrer is cut to its origin (Referrer Policy, 8.3)."""
 _DEFAULT_POLICY: Final = "strict-origin-when-cross-origin"
-_SAME_IN_EVERY_REQUEST: Final = (
+SAME_IN_EVERY_REQUEST: Final = (
     *("user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform"),
     *("dnt", "sec-gpc", "save-data"),
 )
@@ -98,7 +98,7 @@ def plan(document: Document, found: Found) -> Prefetch | NotFetched:
     if (own_only and not same_origin) or document.protections.forbid(found):
         return NotFetched.FORBIDDEN
     headers = [
-        (name, value) for name, value in document.request_headers if name in _SAME_IN_EVERY_REQUEST
+        (name, value) for name, value in document.request_headers if name in SAME_IN_EVERY_REQUEST
     ]
     if same_origin:
         if _first(document.request_headers, "authorization"):

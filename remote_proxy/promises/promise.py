@@ -14,6 +14,7 @@ from remote_proxy.import_drivers.found import BrowserTraits, Found
 from remote_proxy.jobs.job import Job
 from remote_proxy.origin.client import OriginResponse
 from remote_proxy.promises.document_import import HTML_TYPE, DocumentImport, Importer
+from remote_proxy.promises.moved import REDIRECTS, NextRequest, next_request
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.prefetch import Document, Prefetch
 from remote_proxy.promises.protections import TOP, Embedding, shown
@@ -40,6 +41,8 @@ _MAKERS: Final = frozenset(("origin", "referer", "sec-fetch-site"))
 them, as under `no-referrer`, a promise could not be given to it: any page may ask without them."""
 PART: Final = 48
 """Bytes of a part besides its URL, generously."""
+MAX_MOVES: Final = 4
+"""Addresses that lead from one to the next."""
 MAX_DOCUMENTS: Final = 32
 """Documents of one page, itself and its frames, that are read for what they need."""
 _IN_FRAMES: Final = frozenset(("iframe", "frame", "object", "embed", "fencedframe"))
@@ -58,6 +61,8 @@ class _Page:
     """Its device enlarges sketches of cameras' pictures."""
     whole: set[str] = field(default_factory=set)
     """Origins whose pictures go to a service worker of the page, or of a frame."""
+    moves: dict[int, int] = field(default_factory=dict)
+    """How many addresses have led to a page that was promised in its place, by component."""
     components: dict[bytes, int] = field(default_factory=dict)
     """All that is promised to it, by name (wire/names.py): to its device a second one for the same
     is none, whichever frame it would be for, and its bytes would cross for nobody."""
@@ -112,6 +117,45 @@ class Promising:
         page = self._pages.get(job.document)
         told = page is not None and page.told_of_scripts
         return NameSearch() if told and job.promised and job.kind is Kind.SCRIPT else None
+
+    def goes_on(self, job: Job, response: OriginResponse) -> bool:
+        """The answer to a page: promise where it has moved to, if its device wants to know. False:
+        it was promised itself, and is no page."""
+        page = self._pages.get(job.document)
+        moves = page.moves.get(job.component) if page is not None else None
+        if job.use is not Use.DOCUMENT or not job.request.takes & Takes.MOVED:
+            return True
+        if moves is None and job.promised:
+            return True  # of a frame
+        to = next_request(job.request, response.status, response.headers)
+        if to is not None and (moves or 0) < MAX_MOVES and self._may_move(job, to):
+            self._move(job, to, (moves or 0) + 1)
+        if moves is None or response.status in REDIRECTS:
+            return True
+        essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
+        return response.status == 200 and essence == HTML_TYPE
+
+    def _may_move(self, job: Job, to: NextRequest) -> bool:
+        page = self._pages.get(job.document)
+        if page is not None and name_of(to.url) in page.components:
+            return False  # it was there already
+        decision = self._plan.decide(0, job.document, Kind.TEXT, Use.DOCUMENT)
+        size = sum(len(name) + len(value) for name, value in to.headers)
+        return (
+            job.request.treatment is m.Treatment.ADAPTED
+            and decision.fetch == "push"
+            and self._may(to.url)
+            and self._spare() > 0
+            and size <= MAX_SHARED
+        )
+
+    def _move(self, job: Job, to: NextRequest, moves: int) -> None:
+        moved = Job.moved(job, to, component=self._session.new_component())
+        page = self._pages.setdefault(job.document, _Page())
+        page.moves[moved.component] = moves
+        page.components.setdefault(name_of(job.request.url), job.component)
+        page.components[name_of(to.url)] = moved.component
+        self._promise_alike(job.document, [moved], list(to.headers))
 
     def cameras(self, document: int) -> bool:
         """Whether the document's device enlarges sketches of cameras' pictures."""
@@ -215,6 +259,8 @@ class Promising:
     def _embedding(self, job: Job) -> Embedding | None:
         """Where a document stands; None: in some frame, of which nothing is known."""
         page = self._pages.get(job.document)
+        if page is not None and job.component in page.moves:
+            return TOP
         owner = page.promised.pop(job.component, None) if page is not None else None
         if owner is not None:
             return owner.frames.get(job.request.url)

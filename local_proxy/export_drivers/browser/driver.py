@@ -10,7 +10,7 @@ versions, the slow link.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from local_proxy.export_drivers.browser import browser_copies
@@ -214,6 +214,12 @@ class BrowserExport:
     async def said(self, request: Request) -> Response | None:
         """The answer to a beacon of our driver at the proxy's own name; None: it is none."""
         return await self._requests.answer(request) if self._requests.is_beacon(request) else None
+
+    def look_again(self, components: Iterable[Component]) -> None:
+        """Their document is another page by now, of which their scripts are."""
+        for component in components:
+            component.looked_at, component.looked_last = 0, b""
+            self.look(component)
 
     def look(self, component: Component) -> None:
         """It was promised, or more of it is here: see what the scripts in it can do."""

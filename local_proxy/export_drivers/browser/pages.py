@@ -54,8 +54,10 @@ class Pages:
         """A browser asks for this page: remember what becomes of it. `saves`: its films wait."""
         self._sweep()
         known = self._by_document.get(document)
-        if known is not None:
+        if known is not None and known.url == url.partition("#")[0]:
             return known
+        if known is not None:  # it has moved
+            self._drop(known)
         page = BrowserPage(
             *(document, url.partition("#")[0]),
             name=_unguessable(),

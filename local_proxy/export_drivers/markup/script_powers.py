@@ -26,7 +26,7 @@ _OVERLAP: Final = max(map(len, READERS)) - 1
 
 def are_of_markup(component: Component) -> bool:
     """Whether scripts of a page come in this: it is the page, or a script that its markup names."""
-    if component.id == component.document:
+    if component.id == component.document or component.moved:
         return component.head is not None and _runs(component)
     return component.kind is Kind.SCRIPT and component.promised
 
