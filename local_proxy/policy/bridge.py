@@ -236,6 +236,14 @@ class Bridge:
         """Until policies have reacted to all that was told so far."""
         await self._runtime.reacted()
 
+    def document_moved(self, document: int, url: str) -> None:
+        """A document goes on with another page: policies hear that the one before was closed, and
+        what is known of the other by now."""
+        self._hear(e.DocumentClosed(document))
+        self.document_opened(document, url)
+        if parts := tuple(component.part for component in self._components.of(document)):
+            self._hear(e.SkeletonGrew(document, parts))
+
     def document_came_back(self, document: int, url: str) -> None:
         """A page whose document was let go asks for something: behind what is in front."""
         self.document_opened(document, url)

@@ -110,7 +110,7 @@ class BrowserCaches:
         """Whether this browser is believed to keep anything of the site of this address."""
         site = registrable(url)
         return any(
-            place[0] == client and registrable(f"http://{place[1].split()[-1]}/") == site
+            place[0] == client and registrable(f"http://{place[1].rpartition(' ')[2]}/") == site
             for place in self._by_place
         )
 

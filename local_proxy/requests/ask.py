@@ -54,6 +54,7 @@ class Observer(Protocol):
     async def reacted(self) -> None:
         """Until those who decide by it have reacted to what was told."""
 
+    def document_moved(self, document: int, url: str) -> None: ...
     def document_came_back(self, document: int, url: str) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
@@ -118,9 +119,7 @@ class Asking:
             component.rationed = mode is Mode.SAVER and not request.original and not navigation
             if not navigation:
                 break
-            self._open_document(
-                component.id, component.url, request, site, within=within, saves=saves
-            )
+            self._open_document(component, request, site, within, saves=saves)
             if not saves and within is None:
                 break
             with session.undecided():
@@ -213,18 +212,26 @@ class Asking:
     def move(self, page: Component, request: Request, *, site: str) -> None:
         """A document goes on with this page, which its own has led to and `request` asks for."""
         self._documents.close(page.document)
-        self._open_document(page.document, page.url, request, site, within=None, saves=False)
+        self._remember(page.document, page.url, request, site)
+        self._observer.document_moved(page.document, page.url)
 
     def _open_document(
         self,
-        document: int,
-        url: str,
+        component: Component,
         request: Request,
         site: str,
-        *,
         within: float | None,
+        *,
         saves: bool,
     ) -> None:
+        document, url = component.id, component.url
+        self._remember(document, url, request, site, saves=saves)
+        self._observer.document_opened(document, url, save_data=saves, within=within)
+
+    def _remember(
+        self, document: int, url: str, request: Request, site: str, *, saves: bool = False
+    ) -> None:
+        """The document shows this page."""
         partition = self._documents.partition(request, framed=in_frame(request), document=document)
         client = header(request.headers, "user-agent")
         forgotten = self._documents.open(
@@ -241,7 +248,6 @@ class Asking:
         self._dictionaries.opened(document, url, place=place)
         to_worker = self._export.to_a_worker(request, document)
         self._export.open_document(document, url, saves=saves, to_worker=to_worker)
-        self._observer.document_opened(*(document, url), save_data=saves, within=within)
         self._caches.open(document, request, site=site)
 
     def come_back(self, referer: str) -> int:

@@ -24,7 +24,8 @@ class SessionOpened:
 
 @dataclass(frozen=True, slots=True)
 class DocumentOpened:
-    """A page or a deck is being loaded; nothing of it is known but its address."""
+    """A page or a deck is being loaded; nothing of it is known but its address. Where its
+    page has moved within its site it is closed before, and has the same number."""
 
     document: int
     url: str

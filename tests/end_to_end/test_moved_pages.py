@@ -115,6 +115,11 @@ def test_a_page_that_has_moved_twice_is_there_without_being_asked_for(
             assert statistics.drivers == 1
             assert statistics.multipart + statistics.whole == 1
             assert await at.tab.evaluate("location.pathname") == "/en/"
+            (seen,) = at.both.local.runtime.view.documents.values()
+            assert seen.url == at.safe.base + "/en/"
+            parts = [at.both.local.runtime.view.components[one].url for one in seen.components]
+            for path in ("/en/", "/style.css", "/picture.jpg", "/script.js"):
+                assert at.safe.base + path in parts
             await until(lambda: at.both.local.export.statistics().beacons)
             # Where it has been before, the browser itself asks for what it lacks.
             await at.tab.call("Page.navigate", url="about:blank")

@@ -98,6 +98,19 @@ def test_one_wrong_guess_ends_all_belief_of_that_browser_and_site() -> None:
     assert world.belief("/t") is Belief.FRESH
 
 
+def test_whether_a_browser_has_anything_of_a_site() -> None:
+    world = World()
+    assert not world.caches.know_site("B", HOST)
+    world.visit()
+    assert not world.caches.know_site("B", HOST), "nothing of it is kept"
+    world.take("/s")
+    for url in (HOST, "https://www.a.test/x", "http://a.test:8000/"):
+        assert world.caches.know_site("B", url)
+    assert not world.caches.know_site("C", HOST)
+    assert not world.caches.know_site("B", "http://b.test/")
+    assert not world.caches.know_site("B", "no address")
+
+
 def test_reloads() -> None:
     world = World()
     world.visit()

@@ -8,6 +8,7 @@ import pytest
 
 from local_proxy.export_drivers.markup.page_marks import VARY
 from local_proxy.http.model import Request, Response
+from local_proxy.link.components import Component, OriginHead
 from tests.local_proxy.export_world import (
     IMAGE,
     PREFIXES,
@@ -20,6 +21,7 @@ from tests.local_proxy.export_world import (
     text_of,
 )
 from wire.fields import header
+from wire.skeleton import Kind
 
 
 @pytest.mark.parametrize(
@@ -91,6 +93,26 @@ def test_a_cached_page_finds_its_driver() -> None:
         one.document = 2
         response = await world.export.picture(one, Request("GET", URL, IMAGE))
         assert response.body == b"abc!"
+
+    run(main())
+
+
+def test_a_document_that_has_moved_is_another_page() -> None:
+    async def main() -> None:
+        world = World()
+        before = await world.page()
+        driver = await world.page(1, "http://a.test/en/")
+        assert driver.key != before.key
+        assert (await world.say("beacon", before.key, b"{}")).status == 404
+        assert len(world.export.pages) == 1
+        script = Component(7, 1, "http://a.test/s.js", Kind.SCRIPT, promised=True)
+        script.head = OriginHead(200, [("content-type", "text/javascript")], None)
+        script.data += b"a.drawImage(b)"
+        script.looked_at = script.received  # it came while the document was the page before
+        world.export.look_again([script])
+        one = component(*PREFIXES, received=3)
+        response = await world.export.picture(one, Request("GET", URL, IMAGE))
+        assert response.length == 9, "it is whole when it says so"
 
     run(main())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,7 @@ from local_proxy.requests.intent import (
     in_frame,
     is_navigation,
     is_sheet,
+    is_window,
     referring_host,
     saves_data,
     subject_of,
@@ -46,6 +48,21 @@ def asked(method: str = "GET", **fields: str) -> Request:
 )
 def test_whether_a_page_is_loaded(request_: Request, page: bool, framed: bool) -> None:
     assert (is_navigation(request_), in_frame(request_)) == (page, framed)
+
+
+@pytest.mark.parametrize(
+    ("request_", "window"),
+    [
+        (asked(sec_fetch_dest="document"), True),
+        (asked(accept="text/html,*/*", upgrade_insecure_requests="1"), True),
+        (asked("POST", sec_fetch_dest="document"), False),
+        (asked(sec_fetch_dest="iframe"), False),
+        (asked(sec_fetch_dest="empty", sec_fetch_mode="navigate"), False),
+        (replace(asked(sec_fetch_dest="document"), original=True), False),
+    ],
+)
+def test_whether_a_window_is_to_show_a_page(request_: Request, window: bool) -> None:
+    assert is_window(request_) is window
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from policies.api.plan import Rule, to_wire
 from remote_proxy.jobs.job import Job
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
-from remote_proxy.promises.promise import MAX_DOCUMENTS, MAX_SHARED, Promising
+from remote_proxy.promises.promise import MAX_DOCUMENTS, MAX_MOVES, MAX_SHARED, Promising
 from scheduling.commands import Obedience
 from scheduling.plan import Plan
 from scheduling.tree import Tree
@@ -16,7 +16,7 @@ from wire import messages as m
 from wire.abilities import Takes
 from wire.applications import Application
 from wire.continuation import Continuation, Kept
-from wire.fields import Headers
+from wire.fields import Headers, header
 from wire.names import name_of
 from wire.session import Session, Side
 from wire.skeleton import Kind, Use
@@ -319,6 +319,84 @@ def test_a_device_that_asked_is_told_of_scripts_that_it_was_promised() -> None:
     other = World()
     other.page()
     assert other.promising.script(other.job("c.js")) is None
+
+
+def moving(
+    world: World,
+    *,
+    treatment: m.Treatment = m.Treatment.ADAPTED,
+    takes: Takes = Takes.MOVED,
+) -> Job:
+    """A page that leads on, of a device that wants to know."""
+    asked = m.Request(5, 5, "GET", PAGE, b"", treatment=treatment, takes=takes)
+    job = Job.requested(asked, ASKED, None)
+    assert world.promising.goes_on(job, response(b"", status=301, headers=[("location", "/en/")]))
+    return job
+
+
+def test_the_page_that_a_page_leads_to_is_promised_and_read() -> None:
+    world = World()
+    moving(world)
+    (skeleton,) = world.promised()
+    (part,) = skeleton.parts
+    assert (skeleton.document, part.url, part.use) == (5, PAGE + "en/", Use.DOCUMENT)
+    (job,) = world.begun
+    assert header(job.request.headers, "cookie") == "c=1"
+    assert job.request.takes == Takes.MOVED
+    assert world.promising.goes_on(job, response(BODY, headers=HTML))
+    assert world.read(job, BODY, HTML)
+    assert world.paths() == ["en/a.css", "en/b.png", "en/c.js"]
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [(200, [("content-type", "application/pdf")]), (404, HTML), (204, []), (206, HTML)],
+)
+def test_what_is_no_page_is_left_to_the_browser(status: int, headers: Headers) -> None:
+    world = World()
+    moving(world)
+    (job,) = world.begun
+    assert not world.promising.goes_on(job, response(b"", status=status, headers=headers))
+
+
+def test_a_page_leads_on_a_few_times_and_to_nothing_that_was_there() -> None:
+    world = World()
+    moving(world)
+    for step in range(MAX_MOVES + 2):
+        last = world.begun[-1]
+        back = response(b"", status=302, headers=[("location", PAGE)])
+        assert world.promising.goes_on(last, back)
+        leads = response(b"", status=302, headers=[("location", f"/{step}")])
+        assert world.promising.goes_on(last, leads)
+    assert len(world.begun) == MAX_MOVES
+
+
+@pytest.mark.parametrize(
+    ("takes", "treatment", "refused"),
+    [
+        (Takes.NOTHING, m.Treatment.ADAPTED, ""),
+        (Takes.MOVED, m.Treatment.ORIGINAL, ""),
+        (Takes.MOVED, m.Treatment.TEXT_ONLY, ""),
+        (Takes.MOVED, m.Treatment.ADAPTED, PAGE + "en/"),
+    ],
+)
+def test_a_page_leads_on_where_its_device_wants_that(
+    takes: Takes, treatment: m.Treatment, refused: str
+) -> None:
+    world = World()
+    world.refused.add(refused)
+    moving(world, takes=takes, treatment=treatment)
+    assert world.promised() == []
+
+
+def test_a_frame_does_not_lead_on_before_it_is_asked_for() -> None:
+    world = World()
+    world.page(b"<iframe src=/frame></iframe>", takes=Takes.MOVED)
+    frame = world.begun[-1]
+    assert frame.use is Use.DOCUMENT
+    leads = response(b"", status=301, headers=[("location", "/en/")])
+    assert world.promising.goes_on(frame, leads)
+    assert world.begun[-1] is frame
 
 
 def test_a_page_says_that_pictures_of_its_origin_go_to_a_service_worker() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.sites import origin_of, relation, site_of
+from web.sites import origin_of, registrable, relation, site_of
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,20 @@ def test_origin_and_site(url: str, origin: str, site: str) -> None:
 )
 def test_how_an_origin_stands_to_an_address(origin: str, url: str, said: str) -> None:
     assert relation(origin, url) == said
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://www.example.co.uk/x", "example.co.uk"),
+        ("http://example.co.uk:8000/", "example.co.uk"),
+        ("https://a.github.io/", "a.github.io"),
+        ("http://10.0.0.1/", "10.0.0.1"),
+        ("nothing", ""),
+    ],
+)
+def test_one_site_however_it_is_reached(url: str, name: str) -> None:
+    assert registrable(url) == name
 
 
 @given(st.text() | st.text().map("https://".__add__))
