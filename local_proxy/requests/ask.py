@@ -203,8 +203,10 @@ class Asking:
         request.urgency.follow(moved)
 
     def is_new(self, request: Request) -> bool:
-        """Whether nothing is known to be here of the site that it asks for: neither in its browser
+        """Whether nothing is known to be here of the site that a browser asks for: neither in it
         nor as a text that another could be coded against."""
+        if not header(request.headers, "user-agent").startswith(_SCRIPTED):
+            return False
         client, site = header(request.headers, "user-agent"), registrable(request.url)
         texts = (registrable(text.owner.origin) for text in self._dictionaries.shelf)
         return not self._caches.know_site(client, request.url) and site not in texts

@@ -155,7 +155,7 @@ class Promising:
         page.moves[moved.component] = moves
         page.components.setdefault(name_of(job.request.url), job.component)
         page.components[name_of(to.url)] = moved.component
-        self._promise_alike(job.document, [moved], list(to.headers))
+        self._promise_alike(job.document, [moved], moved.request.headers)
 
     def cameras(self, document: int) -> bool:
         """Whether the document's device enlarges sketches of cameras' pictures."""

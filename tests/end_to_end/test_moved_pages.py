@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.browsers.bidi import EXECUTABLE, certificates_can_be_added
 from bench.browsers.cdp import Tab, find_chromium
 from emulation.relay.relay import Relay
 from local_proxy.front.tls.authority import Authority
@@ -20,8 +21,9 @@ from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_https_chromium import picture, tab_through
 from tests.end_to_end.test_ssrf import Names
+from tests.end_to_end.test_standing_in import firefox
 
-pytestmark = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+in_chromium = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 
 DELAY = 0.4
 """Seconds from one end of the link to the other."""
@@ -55,7 +57,7 @@ class World:
 
         async def handler(asked: Asked) -> None:
             self.at[path] = time.monotonic()
-            await asked.answer(PAGE)
+            await asked.answer(PAGE, headers=[("vary", "accept, accept-language, cookie")])
 
         self.safe.paths[path] = handler
 
@@ -94,6 +96,7 @@ async def world(folder: Path, *, named: bool = False) -> AsyncIterator[World]:
             yield World(plain, safe, both, tab)
 
 
+@in_chromium
 @pytest.mark.parametrize("named", [False, True])
 def test_a_page_that_has_moved_twice_is_there_without_being_asked_for(
     named: bool, tmp_path: Path
@@ -130,6 +133,7 @@ def test_a_page_that_has_moved_twice_is_there_without_being_asked_for(
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
+@in_chromium
 def test_cookies_of_the_way_are_the_pages(tmp_path: Path) -> None:
     async def go() -> None:
         async with world(tmp_path) as at:
@@ -142,6 +146,7 @@ def test_cookies_of_the_way_are_the_pages(tmp_path: Path) -> None:
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
+@in_chromium
 def test_a_page_of_other_cookies_is_asked_for_by_the_browser(tmp_path: Path) -> None:
     async def go() -> None:
         async with world(tmp_path) as at:
@@ -160,6 +165,7 @@ def test_a_page_of_other_cookies_is_asked_for_by_the_browser(tmp_path: Path) -> 
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
+@in_chromium
 @pytest.mark.parametrize(
     ("to", "shows", "times"),
     [
@@ -186,6 +192,7 @@ def test_what_is_no_page_of_the_site_is_asked_for_by_the_browser(
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
+@in_chromium
 def test_a_page_that_leads_to_itself_ends_where_the_browser_ends_it(tmp_path: Path) -> None:
     async def go() -> None:
         async with world(tmp_path) as at:
@@ -194,5 +201,23 @@ def test_a_page_that_leads_to_itself_ends_where_the_browser_ends_it(tmp_path: Pa
             await at.tab.call("Page.navigate", url=at.safe.base + "/")
             await becomes(at.tab, "location.protocol === 'chrome-error:'")
             assert 20 <= len(at.safe.asked) <= 30
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+
+
+@pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
+@pytest.mark.skipif(not certificates_can_be_added(), reason="no certutil (libnss3-tools)")
+def test_in_firefox_too(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with firefox(tmp_path) as (origin, both, tab):
+            origin.serve("/", b"moved", status=302, headers=[("location", "/en/")])
+            origin.serve("/en/", b"<!doctype html><title>there</title><img src=/p.jpg>")
+            origin.serve("/p.jpg", picture(), "image/jpeg")
+            await tab.go(origin.base + "/")
+            await becomes(tab, "document.images[0]?.naturalWidth === 800")
+            assert await tab.evaluate("location.pathname") == "/en/"
+            assert [origin.counts()[path] for path in ("/", "/en/", "/p.jpg")] == [1, 1, 1]
+            assert [one.url for one in both.local.documents] == [origin.base + "/en/"]
+            assert both.local.export.statistics().drivers == 1
 
     asyncio.run(asyncio.wait_for(go(), 60))
