@@ -23,7 +23,7 @@ WAIT: Final = 10.0
 
 
 class MovedPages:
-    """Those of one local proxy."""
+    """Waits for who asks where pages of one local proxy have moved to."""
 
     def __init__(self, promises: PromiseKeeper, events: DocumentEvents) -> None:
         self._promises = promises

@@ -44,7 +44,7 @@ class World:
         safe.serve("/picture.jpg", picture(), "image/jpeg")
 
     def leads(self, origin: FakeOrigin, path: str, to: str, *fields: tuple[str, str]) -> None:
-        """That path of the origin has moved there."""
+        """Let that path of the origin lead there."""
 
         async def handler(asked: Asked) -> None:
             self.at[path] = time.monotonic()

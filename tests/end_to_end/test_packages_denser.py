@@ -80,6 +80,7 @@ def with_pictures() -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.alone  # on a busy machine they would be there later than the pictures as they are
 def test_on_a_slow_link_pictures_come_in_exact_forms() -> None:
     async def main() -> None:
         async with slow_three() as (origin, _, both):

@@ -1,4 +1,4 @@
-"""What a browser asks for where a page has moved is foretold, or left to it."""
+"""A page that has moved tells what its browser asks for next, or that nobody can know."""
 
 from __future__ import annotations
 
