@@ -41,6 +41,11 @@ def registrable(url: str) -> str:
     return site_of(url).partition("://")[2]
 
 
+def within(host: str, name: str) -> bool:
+    """Whether the host is one of the site of that name, which `registrable` gave."""
+    return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
 def relation(origin: str, url: str) -> str:
     """What a browser says in Sec-Fetch-Site of a request for `url` that this origin makes."""
     if origin == origin_of(url):

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from local_proxy.http.model import Request, directives, max_age
 from local_proxy.promises.freshness import constant, freshness, tells_freshness
 from local_proxy.promises.windows import Windows
-from web.sites import registrable
+from web.sites import registrable, within
 from wire.continuation import Kept
 from wire.fields import Headers, header
 from wire.names import MAX_NAMES, name_of, names_in
@@ -109,10 +109,8 @@ class BrowserCaches:
     def know_site(self, client: str, url: str) -> bool:
         """Whether this browser is believed to keep anything of the site of this address."""
         site = registrable(url)
-        return any(
-            place[0] == client and registrable(f"http://{place[1].rpartition(' ')[2]}/") == site
-            for place in self._by_place
-        )
+        hosts = (shown.rpartition(" ")[2] for whose, shown in self._by_place if whose == client)
+        return any(within(host, site) for host in hosts)
 
     def close(self, document: int) -> None:
         """The document is gone; what its browser keeps stays."""

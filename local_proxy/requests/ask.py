@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 from local_proxy.export_drivers.browser.driver import BrowserExport
 from local_proxy.http.error_page import error_page
@@ -26,7 +27,7 @@ from local_proxy.requests.intent import application_of, in_frame, is_navigation,
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from transport.sending.outgoing import Outgoing
-from web.sites import registrable
+from web.sites import registrable, within
 from wire.abilities import GOES_ON, Takes
 from wire.fields import MAX_REQUEST, header, size
 from wire.messages import UNATTRIBUTED, Fetch, Raise, Treatment
@@ -208,8 +209,9 @@ class Asking:
         if not header(request.headers, "user-agent").startswith(_SCRIPTED):
             return False
         client, site = header(request.headers, "user-agent"), registrable(request.url)
-        texts = (registrable(text.owner.origin) for text in self._dictionaries.shelf)
-        return not self._caches.know_site(client, request.url) and site not in texts
+        hosts = (urlsplit(text.owner.origin).hostname for text in self._dictionaries.shelf)
+        texts = any(within(host or "", site) for host in hosts)
+        return not texts and not self._caches.know_site(client, request.url)
 
     def move(self, page: Component, request: Request, *, site: str) -> None:
         """A document goes on with this page, which its own has led to and `request` asks for."""

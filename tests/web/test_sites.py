@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from web.sites import origin_of, registrable, relation, site_of
+from web.sites import origin_of, registrable, relation, site_of, within
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,15 @@ def test_how_an_origin_stands_to_an_address(origin: str, url: str, said: str) ->
 )
 def test_one_site_however_it_is_reached(url: str, name: str) -> None:
     assert registrable(url) == name
+
+
+@pytest.mark.parametrize(
+    ("host", "is_one"),
+    [("a.test", True), ("www.a.test", True), ("ba.test", False), ("test", False), ("", False)],
+)
+def test_hosts_of_a_site(host: str, is_one: bool) -> None:
+    assert within(host, "a.test") is is_one
+    assert not within(host, "")
 
 
 @given(st.text() | st.text().map("https://".__add__))
