@@ -217,6 +217,8 @@ class Asking:
         """A document goes on with this page, which its own has led to and `request` asks for."""
         self._documents.close(page.document)
         self._remember(page.document, page.url, request, site)
+        to_worker = self._export.to_a_worker(request, page.document)
+        self._export.move_document(page.document, page.url, to_worker=to_worker)
         self._observer.document_moved(page.document, page.url)
 
     def _open_document(
@@ -229,12 +231,12 @@ class Asking:
         saves: bool,
     ) -> None:
         document, url = component.id, component.url
-        self._remember(document, url, request, site, saves=saves)
+        self._remember(document, url, request, site)
+        to_worker = self._export.to_a_worker(request, document)
+        self._export.open_document(document, url, saves=saves, to_worker=to_worker)
         self._observer.document_opened(document, url, save_data=saves, within=within)
 
-    def _remember(
-        self, document: int, url: str, request: Request, site: str, *, saves: bool = False
-    ) -> None:
+    def _remember(self, document: int, url: str, request: Request, site: str) -> None:
         """The document shows this page."""
         partition = self._documents.partition(request, framed=in_frame(request), document=document)
         client = header(request.headers, "user-agent")
@@ -250,8 +252,6 @@ class Asking:
             self._events.close(old.id)
         place = None if partition.alone else (client, "\n".join(partition))
         self._dictionaries.opened(document, url, place=place)
-        to_worker = self._export.to_a_worker(request, document)
-        self._export.open_document(document, url, saves=saves, to_worker=to_worker)
         self._caches.open(document, request, site=site)
 
     def come_back(self, referer: str) -> int:

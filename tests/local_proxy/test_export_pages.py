@@ -101,6 +101,7 @@ def test_a_document_that_has_moved_is_another_page() -> None:
     async def main() -> None:
         world = World()
         before = await world.page()
+        world.export.move_document(1, "http://a.test/en/")
         driver = await world.page(1, "http://a.test/en/")
         assert driver.key != before.key
         assert (await world.say("beacon", before.key, b"{}")).status == 404

@@ -154,6 +154,10 @@ class BrowserExport:
         is to cross for it. `to_worker`: a service worker may get it."""
         self.pages.open(document, url, saves=saves).to_worker = to_worker
 
+    def move_document(self, document: int, url: str, *, to_worker: bool = False) -> None:
+        """The document is this page now, to which its own has led."""
+        self.pages.move(document, url).to_worker = to_worker
+
     def close_document(self, document: int) -> None:
         """The page was left; a browser may still bring it back from its back/forward cache."""
         self.pages.leave(document)

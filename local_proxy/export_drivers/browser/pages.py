@@ -54,10 +54,8 @@ class Pages:
         """A browser asks for this page: remember what becomes of it. `saves`: its films wait."""
         self._sweep()
         known = self._by_document.get(document)
-        if known is not None and known.url == url.partition("#")[0]:
+        if known is not None:
             return known
-        if known is not None:  # it has moved
-            self._drop(known)
         page = BrowserPage(
             *(document, url.partition("#")[0]),
             name=_unguessable(),
@@ -70,6 +68,13 @@ class Pages:
         self._by_name[page.name] = page
         self._by_ticket.setdefault(self.ticket(page), []).append(page)
         return page
+
+    def move(self, document: int, url: str) -> BrowserPage:
+        """The document is another page now, which has nothing of the one before."""
+        known = self._by_document.get(document)
+        if known is not None:
+            self._drop(known)
+        return self.open(document, url)
 
     def leave(self, document: int) -> None:
         """The page was left; a browser may still bring it back from its back/forward cache."""
