@@ -69,7 +69,7 @@ class PictureMarks:
         self._known.pop(component, None)
         self._whole.discard(component)
 
-    def sweep(self, live: Container[int]) -> None:
-        """Let go of pictures that are not among these."""
-        self._known = {one: known for one, known in self._known.items() if one in live}
-        self._whole = {one for one in self._whole if one in live}
+    def sweep(self, leaves: Container[int], live: Container[int]) -> None:
+        """Let go of pictures that have no leaf any more. `live`: may have one later."""
+        self._known = {one: known for one, known in self._known.items() if one in leaves}
+        self._whole = {one for one in self._whole if one in leaves or one in live}

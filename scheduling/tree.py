@@ -274,7 +274,7 @@ class Tree:
         self._leaves = {id_: leaf for id_, leaf in self._leaves.items() if leaf.attached}
         for rules in (self._weights, self._quanta):
             rules.forget_if(lambda path: len(path) == MAX_NAMES and not self._expected(path, live))
-        self._marks.sweep(self._leaves)
+        self._marks.sweep(self._leaves, live)
         self.promised.sweep(live)
         self._levels.sweep({id_ for id_ in self._levels if id_ in live or id_ in self._leaves})
 

@@ -37,10 +37,13 @@ def test_what_has_left_is_forgotten() -> None:
         marks.want_whole(component)
         marks.known(1, component, LEVELS, STEPS)
     marks.forget(2)
-    marks.sweep({4})
+    marks.sweep({4}, {8})
     assert set(marks) == {4}
     marks.known(1, 6, LEVELS, STEPS)
     assert marks.of(6) == LEVELS
+    marks.want_whole(8)
+    marks.sweep({4, 6}, {8})
+    assert set(marks) == {4, 6, 8}
     marks.grow(1)
     marks.close_document(1)
     assert not marks.grows(1)
