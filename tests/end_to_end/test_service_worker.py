@@ -132,7 +132,8 @@ REGISTERS = b"""<!doctype html><script>window.ready = (async () => {
 })();</script>"""
 GALLERY = b"""<!doctype html><script>
   window.loads = [];
-  document.addEventListener("load", event => event.target.src && loads.push(performance.now()), true);
+  const came = event => event.target.src && loads.push(performance.now());
+  document.addEventListener("load", came, true);
 </script><body>""" + b"".join(
     b"<img src=%d.jpg width=400 height=300>" % number for number in range(PICTURES)
 )
