@@ -13,6 +13,8 @@ Headers = list[tuple[str, str]]
 Fields = Sequence[tuple[str, str]]
 """Fields to read."""
 
+REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
+"""Statuses of an answer whose Location leads on (RFC 9110, 15.4)."""
 FIELD: Final = 8
 """Bytes that HPACK adds to a field at most, for its lengths (RFC 7541, 6.2)."""
 MAX_REQUEST: Final = 50_000

@@ -26,7 +26,7 @@ from policies.api import events as e
 from wire.abilities import Takes
 from wire.applications import Application
 from wire.errors import PeerError
-from wire.fields import Headers, header
+from wire.fields import REDIRECTS, Headers, header
 from wire.messages import Package, Raise, Treatment
 from wire.origin_request import OriginRequest
 from wire.package import Held
@@ -38,7 +38,6 @@ MAX_KEPT: Final = 1 << 30
 SOON: Final = 1
 """Urgency of the texts of a page that a person looks at."""
 MAX_REDIRECTS: Final = 10
-_REDIRECTS: Final = (301, 302, 303, 307, 308)
 _HEADERS: Final[Headers] = [("accept", "*/*"), ("accept-encoding", "identity")]
 _TUNNEL: Final = "the remote proxy may not see this site (a tunnel); a browser can fetch it"
 _TOO_MANY: Final = "too many documents are open; close one of them"
@@ -180,7 +179,7 @@ class Packages:
             try:
                 head = await answer.component.wait_head()
                 location = header(head.headers, "location")
-                if head.status in _REDIRECTS and location:
+                if head.status in REDIRECTS and location:
                     self._close(answer.component.id)
                     return _redirected(url, location)
                 return await self._opened(url, answer, _HEADERS)

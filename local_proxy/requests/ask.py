@@ -209,8 +209,8 @@ class Asking:
         if not header(request.headers, "user-agent").startswith(_SCRIPTED):
             return False
         client, site = header(request.headers, "user-agent"), registrable(request.url)
-        hosts = (urlsplit(text.owner.origin).hostname for text in self._dictionaries.shelf)
-        texts = any(within(host or "", site) for host in hosts)
+        origins = {text.owner.origin for text in self._dictionaries.shelf}
+        texts = any(within(urlsplit(origin).hostname or "", site) for origin in origins)
         return not texts and not self._caches.know_site(client, request.url)
 
     def move(self, page: Component, request: Request, *, site: str) -> None:

@@ -13,11 +13,9 @@ from local_proxy.http.model import Request, Response
 from local_proxy.promises.initiators import Initiators
 from local_proxy.promises.keeper import KeptPromise, PromiseKeeper
 from local_proxy.requests.document_events import DocumentEvents
-from local_proxy.requests.intent import is_navigation
-from wire.fields import header
+from local_proxy.requests.intent import in_frame, is_navigation
+from wire.fields import REDIRECTS, header
 
-MOVED: Final = frozenset((301, 302, 303, 307, 308))
-"""Statuses of an answer that leads on."""
 WAIT: Final = 10.0
 """Seconds until its browser asks, if at all."""
 
@@ -33,14 +31,14 @@ class MovedPages:
 
     def leads_on(self, document: int, request: Request, response: Response) -> None:
         """This answers a document's page: where it leads elsewhere its browser asks soon."""
-        if response.status in MOVED:
+        if response.status in REDIRECTS:
             self._waiting[document] = header(request.headers, "user-agent")
             asyncio.get_running_loop().call_later(WAIT, self._overdue, document)
 
     async def find(self, request: Request, *, may: bool) -> KeptPromise | None:
         """The page of a document that has moved there; None: there is none. `may`: it is to be
-        given what was promised, if that is what its origin would give it."""
-        if not is_navigation(request):
+        given what was promised, if that is what its origin would give it. A frame is of another."""
+        if not is_navigation(request) or in_frame(request):
             return None
         client, now = header(request.headers, "user-agent"), asyncio.get_running_loop().time()
         promised_to = self._promises.pages_at(request.url, now=now)

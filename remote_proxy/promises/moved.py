@@ -17,10 +17,9 @@ from remote_proxy.import_drivers.urls import resolve, split
 from remote_proxy.origin.cookies import cookie_after
 from remote_proxy.promises.prefetch import SAME_IN_EVERY_REQUEST
 from web.sites import origin_of, registrable, relation
-from wire.fields import Fields, header
+from wire.fields import REDIRECTS, Fields, header
 from wire.origin_request import OriginRequest
 
-REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _OTHERWISE: Final = ("authorization", "range", "if-match", "if-unmodified-since", "if-range")
 """Fields with which it is no plain request for a page."""
 _AS_IT_WAS: Final = frozenset(

@@ -14,7 +14,7 @@ from remote_proxy.import_drivers.found import BrowserTraits, Found
 from remote_proxy.jobs.job import Job
 from remote_proxy.origin.client import OriginResponse
 from remote_proxy.promises.document_import import HTML_TYPE, DocumentImport, Importer
-from remote_proxy.promises.moved import REDIRECTS, NextRequest, next_request
+from remote_proxy.promises.moved import NextRequest, next_request
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.prefetch import Document, Prefetch
 from remote_proxy.promises.protections import TOP, Embedding, shown
@@ -26,7 +26,7 @@ from web.script_names import NameSearch
 from web.sites import origin_of
 from wire import messages as m
 from wire.abilities import Takes
-from wire.fields import Headers, header
+from wire.fields import REDIRECTS, Headers, header
 from wire.names import known_names, name_of, names_in
 from wire.session import Session
 from wire.skeleton import Kind, Part, Use

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from bench.browsers.cdp import Tab, find_chromium
 from local_proxy.front.tls.authority import Authority
-from tests.end_to_end.pair import FakeOrigin, pair
+from tests.end_to_end.pair import FakeOrigin, Pair, pair
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_https_chromium import picture, tab_through
@@ -50,6 +52,18 @@ SHOWN = """(async () => { const image = new Image(); image.src = "%s"; await ima
 FETCHED = "fetch('%s').then(answer => answer.arrayBuffer()).then(data => data.byteLength)"
 
 
+@asynccontextmanager
+async def quick(mode: str, folder: Path) -> AsyncIterator[tuple[FakeOrigin, Pair, Tab]]:
+    """An origin, the pair without a slow link in it, and a tab of Chromium before it."""
+    root, authority = Root(folder), Authority.open(folder / "state")
+    async with (
+        FakeOrigin(tls=root.server("127.0.0.1")).running() as origin,
+        pair(tls=root.trusted(), authority=authority) as both,
+        tab_through(both, authority.spki_sha256, mode) as tab,
+    ):
+        yield origin, both, tab
+
+
 async def ready(tab: Tab, call: str, **params: object) -> None:
     """Load, and wait until the page's worker answers for it."""
     await tab.evaluate("window.left = true")
@@ -72,12 +86,7 @@ def test_a_worker_keeps_the_origins_bytes_and_answers_without_a_link(
     digest = hashlib.sha256(photo).hexdigest()
 
     async def go() -> None:
-        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
-        async with (
-            FakeOrigin(tls=root.server("127.0.0.1")).running() as origin,
-            pair(tls=root.trusted(), authority=authority) as both,
-            tab_through(both, authority.spki_sha256, mode) as tab,
-        ):
+        async with quick(mode, tmp_path) as (origin, both, tab):
             origin.serve("/", PAGE)
             origin.serve("/worker.js", WORKER, "text/javascript")
             for path in ("/seen.jpg", "/added.jpg", "/later.jpg"):
@@ -209,12 +218,7 @@ def test_while_the_link_is_down_a_worker_shows_what_it_has(mode: str, tmp_path: 
     photo = picture()
 
     async def go() -> None:
-        root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
-        async with (
-            FakeOrigin(tls=root.server("127.0.0.1")).running() as origin,
-            pair(tls=root.trusted(), authority=authority) as both,
-            tab_through(both, authority.spki_sha256, mode) as tab,
-        ):
+        async with quick(mode, tmp_path) as (origin, both, tab):
             origin.serve("/", REGISTERS)
             origin.serve("/worker.js", FIRST_THE_NETWORK.encode(), "text/javascript")
             for page in ("seen", "other"):

@@ -69,6 +69,7 @@ def test_the_page_that_it_leads_to_takes_its_place() -> None:
         Request("GET", URL + "other", PAGE),
         Request("GET", URL, [("user-agent", "C"), *PAGE[1:]]),
         Request("GET", URL, [("user-agent", "B"), ("sec-fetch-dest", "empty")]),
+        Request("GET", URL, [("user-agent", "B"), ("sec-fetch-dest", "iframe")]),
     ],
 )
 def test_others_requests_are_none_of_its_and_it_is_closed_in_time(request_: Request) -> None:

@@ -8,9 +8,11 @@ import pytest
 
 from local_proxy.export_drivers.markup.service_workers import (
     MAX_EXPECTED,
+    MAX_IMPORTS,
     MAX_ORIGINS,
     MAX_READ,
     MAX_TEXT,
+    MAX_URL,
     ServiceWorkers,
 )
 from local_proxy.link.components import Component, OriginHead
@@ -172,6 +174,14 @@ def test_two_answers_to_one_address_are_not_mixed() -> None:
     assert workers.answer(ORIGIN)
 
 
+@pytest.mark.parametrize("tail", [b"", b",", b"x", b")"])
+def test_a_script_of_spaces_is_read_once(tail: bytes) -> None:
+    """Read for each of them anew it would take minutes."""
+    text = b"importScripts('b.js'" + b" " * 250_000 + tail
+    workers = registered((WORKER, text), (f"{ORIGIN}/b.js", PUSHES))
+    assert workers.answer(ORIGIN) is (tail != b")")
+
+
 def test_a_long_script_is_believed_to_answer() -> None:
     workers = registered((WORKER, PUSHES + b" " * MAX_TEXT))
     assert workers.answer(ORIGIN)
@@ -189,9 +199,32 @@ def test_what_is_remembered_is_bounded() -> None:
     assert workers.answer(f"https://{MAX_ORIGINS - MAX_EXPECTED}.test"), "too many are expected"
     come(workers, script(f"https://{MAX_ORIGINS}.test/w.js"), PUSHES)
     assert not workers.answer(f"https://{MAX_ORIGINS}.test")
-    many = "".join(f"importScripts('{number}.js');" for number in range(MAX_READ))
-    workers = registered((WORKER, many.encode()))
+
+
+@pytest.mark.parametrize(("count", "answers"), [(MAX_IMPORTS, False), (MAX_IMPORTS + 1, True)])
+def test_a_script_that_imports_many_is_believed_to_answer(count: int, answers: bool) -> None:
+    names = [f"{number}.js" for number in range(count)]
+    line = "".join(f"importScripts('{name}');" for name in names).encode()
+    workers = registered((WORKER, line), *((f"{ORIGIN}/{name}", PUSHES) for name in names))
+    assert workers.answer(ORIGIN) is answers
+
+
+def test_a_script_that_imports_from_a_long_address_is_believed_to_answer() -> None:
+    name = "n" * MAX_URL
+    workers = registered((WORKER, f"importScripts('{name}')".encode()))
+    come(workers, script(f"{ORIGIN}/{name}"), PUSHES)
     assert workers.answer(ORIGIN)
-    for number in range(MAX_READ):
-        come(workers, script(f"{ORIGIN}/{number}.js"), PUSHES)
-    assert workers.answer(ORIGIN), "of most of them nobody waits"
+
+
+def test_what_was_read_longest_ago_is_read_again() -> None:
+    workers = ServiceWorkers()
+    for number in range(MAX_READ + 1):
+        url = f"{ORIGIN}/{number}.js"
+        workers.expect(url)
+        come(workers, script(url), PUSHES)
+    for number, answers in ((MAX_READ, False), (0, True)):
+        site = f"https://{number}.test"
+        workers.expect(f"{site}/w.js")
+        line = f"importScripts('{ORIGIN}/{number}.js')".encode()
+        come(workers, script(f"{site}/w.js"), line)
+        assert workers.answer(site) is answers

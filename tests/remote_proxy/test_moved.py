@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from remote_proxy.promises.moved import REDIRECTS, NextRequest, next_request
-from wire.fields import Headers
+from remote_proxy.promises.moved import NextRequest, next_request
+from wire.fields import REDIRECTS, Headers
 from wire.origin_request import OriginRequest
 
 AGENT = ("user-agent", "B")

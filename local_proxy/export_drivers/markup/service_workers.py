@@ -27,7 +27,11 @@ MAX_EXPECTED: Final = 64
 """Scripts of service workers that are on their way."""
 MAX_TEXT: Final = 256 << 10
 """Bytes of a script that is read for what it imports; a longer one is believed to answer."""
-MAX_READ: Final = 1024
+MAX_IMPORTS: Final = 32
+MAX_URL: Final = 2048
+"""What one script may import, and bytes of an address; one that imports more is believed to
+answer."""
+MAX_READ: Final = 256
 """Scripts that are remembered to answer nothing, the latest."""
 
 _ANSWERS: Final = re.compile(rb"""["'`]fetch["'`]|onfetch|addRoutes|importScripts|\bimport\b""")
@@ -35,8 +39,10 @@ _ANSWERS: Final = re.compile(rb"""["'`]fetch["'`]|onfetch|addRoutes|importScript
 _ROUTES: Final = b"addRoutes"
 _LITERAL: Final = rb"""(?:"[^"\\\n]*"|'[^'\\\n]*')"""
 _IMPORTS: Final = re.compile(
-    rb"\bimportScripts\s*\(\s*(" + _LITERAL + rb"(?:\s*,\s*" + _LITERAL + rb")*)\s*,?\s*\)"
+    rb"\bimportScripts\s*+\(\s*+(" + _LITERAL + rb"(?:\s*+,\s*+" + _LITERAL + rb")*)"
+    rb"\s*+(?:,\s*+)?\)"
 )
+"""No space is looked at twice: a hostile script has many."""
 
 
 @dataclass(slots=True)
@@ -126,10 +132,12 @@ class ServiceWorkers:
         if not component.complete:
             return
         text = bytes(coming.text)
-        if _ANSWERS.search(_IMPORTS.sub(b"", text)):
+        imports = _imported(text, component.url)
+        many = len(imports) > MAX_IMPORTS or any(len(url) > MAX_URL for url in imports)
+        if many or _ANSWERS.search(_IMPORTS.sub(b"", text)):
             self._answers(component.url)
         else:
-            self._here(component.url, _imported(text, component.url))
+            self._here(component.url, imports)
 
     def _await(self, url: str, origins: set[str]) -> None:
         self._coming.setdefault(url, _Coming()).origins.update(origins)
