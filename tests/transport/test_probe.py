@@ -53,6 +53,20 @@ def test_a_burst_goes_once_the_peer_has_spoken_and_no_more_before_its_reports() 
     assert endpoint.next_chunk(0.5) is None
 
 
+def test_large_bursts_go_where_nothing_comes_alone() -> None:
+    sizes = {}
+    for comes in (False, True):
+        probe, pieces = Probe(), []
+        while piece := probe.next_piece(under_way=0, quantum=1000, comes=comes and len(pieces) > 9):
+            pieces.append(len(piece))
+        sizes[comes] = pieces
+        assert probe.next_piece(under_way=0, quantum=1000) == b""
+    small = [int(1000 * burst.size) for burst in BURSTS[:2] for _ in range(burst.pieces)]
+    assert sizes[True] == small
+    assert sizes[False][: len(small)] == small
+    assert len(sizes[False]) == sum(burst.pieces for burst in BURSTS)
+
+
 def test_what_wants_to_go_does_not_wait_for_padding() -> None:
     queue = Queue(1024)
     endpoint = spoken_to(queue)

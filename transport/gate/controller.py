@@ -43,7 +43,7 @@ from transport.gate.pacer import Pacer
 from transport.gate.path_facts import PathFacts
 from transport.gate.queue_watch import QueueVerdict, QueueWatch
 from transport.gate.rate_search import RateSearch
-from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
+from transport.gate.report_spacing import REPORT_EVERY_THIN, THIN, HeardSpacing
 from transport.gate.rise import Rise
 from transport.gate.sent_log import Ledger
 from transport.gate.statistics import GateStatistics, Phase
@@ -114,7 +114,7 @@ class Gate:
         """Spaces what it lets go."""
         self._phase = Phase.START
         self._first = FirstReports()
-        self._margin = Margin()
+        self._margin, self._spacing = Margin(), HeardSpacing()
         self._path = PathFacts(self._delay, self._margin, quantum=quantum)
         self._limits = LimitedBy(now=now)
         self._queue = QueueWatch(competes=competes)
@@ -189,7 +189,8 @@ class Gate:
         self._limits.reported(now, sent_at=sent_at)
         if self._first.add(now, progress, quantum=self.quantum):
             self._judge_first()
-        held = REPORT_EVERY_THIN if self.rate < THIN else REPORT_EVERY
+        self._spacing.heard(progress)
+        held = REPORT_EVERY_THIN if self.rate < THIN else self._spacing.every
         self._delay.add(
             now,
             loop=now - sent_at,

@@ -128,8 +128,8 @@ class Endpoint:
         self._spoken_to = False
         """The peer has said something: nobody is sent padding who may be a stranger."""
         self._arriving = 0
-        self._heard_at = now
-        """When the peer's bytes came last, reports too."""
+        self._heard_at, self._data_at = now, float("-inf")
+        """When the peer's bytes came last, reports too; and a component's."""
         self._owed_since = now
         """Since when something is under way without a break."""
         self._arrived_at = now
@@ -200,6 +200,8 @@ class Endpoint:
             else:
                 frames.append(unmarked(frame) if now < self._replayed_until else frame)
                 self._spoken_to = True
+                if isinstance(frame, Data):
+                    self._data_at = now
         self._reports_received += len(reports)
         for report in reports if len(reports) < _MANY or self.gate.starting else reports[-1:]:
             self.gate.on_report(now, report.received - self._resumed_from, report.clock)
@@ -482,7 +484,8 @@ class Endpoint:
         gate = self.gate
         if not gate.starting or not self._spoken_to:
             return b""
-        piece = self._probe.next_piece(under_way=gate.under_way, quantum=gate.quantum)
+        due, comes = gate.under_way, now < self._data_at + _PAUSE
+        piece = self._probe.next_piece(under_way=due, quantum=gate.quantum, comes=comes)
         if not piece:
             return b""
         if self._probe.ends_burst:

@@ -60,13 +60,18 @@ class Probe:
         """Whether the newest piece was the last one of its burst."""
         return not self._left
 
-    def next_piece(self, *, under_way: int, quantum: int) -> bytes:
+    def next_piece(self, *, under_way: int, quantum: int, comes: bool = False) -> bytes:
         """Padding to send now; b"": none. Asked only when nothing else wants to be sent.
 
-        `under_way`: bytes of any kind; a burst begins when they are less than a piece.
+        `under_way`: bytes of any kind; a burst begins when they are less than a piece. `comes`: the
+        peer's bytes do, so there are no large bursts any more: reports of those would stand behind
+        them, and the peer's gate would take that for the link.
         """
         if not self._left:
             if not self._later or under_way >= quantum * self._later[-1].size:
+                return b""
+            if comes and self._later[-1].size > 1:
+                self._later.clear()
                 return b""
             self._left, self._size = self._later.pop()
         self._left -= 1
