@@ -62,6 +62,7 @@ ACCEPTS: Final = (
     abilities.GIVES_WAY,
     abilities.ASKED_FOR,
     abilities.PLACED,
+    abilities.PREFLIGHTS,
 )
 _log = structlog.get_logger("sluice.remote")
 

@@ -69,6 +69,8 @@ SIMILAR: Final = "similar"
 Rule.similar)."""
 GOES_ON: Final = "goes-on"
 """The remote that accepts it obeys Fetch.goes_on."""
+PREFLIGHTS: Final = "preflights"
+"""The remote that accepts it obeys Takes.PREFLIGHT."""
 APART: Final = "cells"
 """The device that accepts it reads cells in whatever order they come (transport/stream/cell.py):
 over several paths the remote fills what each is asked for when it is asked for."""
@@ -107,6 +109,9 @@ class Takes(IntFlag):
     MOVED = 4096
     """Of a page: where it has moved within its site, the page that it leads to may be promised as a
     part of its document, and takes its place."""
+    PREFLIGHT = 8192
+    """A script's request of another origin, which is to be asked for leave first: for what, its
+    fields say as a preflight's do (web/cors.py). Only of who accepts it (PREFLIGHTS)."""
 
 
 OF_PAGES: Final = Takes.SCRIPTS | Takes.CAMERAS | Takes.OWN_WHOLE | Takes.MOVED

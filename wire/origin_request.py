@@ -59,5 +59,6 @@ class OriginRequest:
 
     @property
     def repeatable(self) -> bool:
-        """Whether asking once more can do no harm (RFC 9110, 9.2.1)."""
-        return self.method in ("GET", "HEAD") and not self.has_body
+        """Whether asking once more, perhaps another remote, can do no harm (RFC 9110, 9.2.1)."""
+        safe = self.method in ("GET", "HEAD") and not self.has_body
+        return safe and not self.takes & Takes.PREFLIGHT

@@ -28,7 +28,7 @@ from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from transport.sending.outgoing import Outgoing
 from web.sites import registrable, within
-from wire.abilities import GOES_ON, Takes
+from wire.abilities import GOES_ON, PREFLIGHTS, Takes
 from wire.fields import MAX_REQUEST, header, size
 from wire.messages import UNATTRIBUTED, Fetch, Raise, Treatment
 from wire.origin_request import OriginRequest
@@ -114,7 +114,7 @@ class Asking:
             takes = await self._export.takes(request, document)
         while True:
             session = await self._uplink.wait_session(patience)
-            if session is None:
+            if session is None or not _may_be_asked(session, request):
                 return None
             component = _component(session.new_id(), request, document)
             component.rationed = mode is Mode.SAVER and not request.original and not navigation
@@ -292,6 +292,11 @@ def too_large(request: Request) -> Response | None:
     if len(request.headers) > MAX_FIELDS:
         return error_page(431, f"The request's header has more than {MAX_FIELDS} fields.")
     return None
+
+
+def _may_be_asked(session: LocalSession, request: Request) -> bool:
+    """Whether the remote can do for it what must be done."""
+    return not request.takes & Takes.PREFLIGHT or session.remote_accepts(PREFLIGHTS)
 
 
 def _hasten(session: LocalSession, component: Component, due: float | None) -> None:

@@ -43,10 +43,12 @@ from local_proxy.requests.intent import (
 )
 from local_proxy.requests.moved_pages import MovedPages
 from local_proxy.requests.open_documents import Documents
+from local_proxy.requests.preflights import AnsweredPreflights
 from local_proxy.sites.sites import Mode
 from local_proxy.sites.switches import Switches
 from local_proxy.status.setup import is_own
 from policies.api.plan import Decision, Subject
+from wire.abilities import PREFLIGHTS, Takes
 from wire.fields import header
 from wire.messages import BACKGROUND, UNATTRIBUTED
 from wire.origin_request import OriginRequest
@@ -111,6 +113,7 @@ class ProxyCore:
         self._plan = plan
         self._sees_tls = sees_tls
         self._moved = MovedPages(promises, events)
+        self.preflights = AnsweredPreflights()
         self._patience = patience
         self._notice = min(notice, patience)
         self._answers = ComponentAnswers(
@@ -132,7 +135,7 @@ class ProxyCore:
         if own is not None:
             return own
         placed = self._placed(request, document)
-        instead = self._left_out(placed)
+        instead = self._left_out(placed) or self._leave(placed)
         if instead is not None:
             return instead
         placed = self._prepared(placed)
@@ -184,6 +187,15 @@ class ProxyCore:
             return error_page(403, "This site saves data: a film comes when it is tapped.")
         return None
 
+    def _leave(self, placed: PlacedRequest) -> Response | None:
+        """What a preflight gets here; None: its origin is to answer it, or it is none."""
+        session = self._uplink.session
+        if placed.mode is Mode.ORIGINAL or session is None:
+            return None
+        if not session.remote_accepts(PREFLIGHTS):
+            return None
+        return self.preflights.answer(placed.request, now=asyncio.get_running_loop().time())
+
     def _prepared(self, placed: PlacedRequest) -> PlacedRequest:
         """The request as it goes on: whether to the origin's own bytes, and without our marks."""
         request, mode = placed.request, placed.mode
@@ -197,7 +209,7 @@ class ProxyCore:
             self._caches.asked(placed.document, request, now=wall_clock())
         tagged = page and not kept and not request.original
         headers = page_marks.asked(request.headers, page=tagged)
-        request = replace(request, headers=headers)
+        request = self.preflights.follow(replace(request, headers=headers))
         return replace(placed, request=request, mode=mode, worker=worker)
 
     async def _promised(self, placed: PlacedRequest) -> KeptPromise | None:
@@ -205,6 +217,8 @@ class ProxyCore:
         moved = await self._moved_to(placed)
         if moved is not None:
             return moved
+        if placed.request.takes & Takes.PREFLIGHT:
+            return None  # its origin is to say whether it may be asked
         if asked_time.time_of_answer(placed.request) is not None:
             return None  # it comes in a form, and to a level, that a page has chosen
         now = asyncio.get_running_loop().time()
@@ -290,6 +304,7 @@ class ProxyCore:
             self._previews.forget(component)
         if may_move:
             self._moved.leads_on(component.id, request, response)
+        self.preflights.answered_with(request, response)
         if placed.mode is Mode.TEXT_ONLY and component.use is not Use.DOCUMENT:
             return self._switches.without(request, response, component)
         return response

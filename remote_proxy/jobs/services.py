@@ -17,6 +17,7 @@ from remote_proxy.jobs.held_pictures import Gathered
 from remote_proxy.jobs.refusals import Refusals
 from remote_proxy.jobs.rush import Rush
 from remote_proxy.origin.client import ForwardedRequest, Origin, OriginResponse
+from remote_proxy.origin.preflights import AskedPreflights
 from remote_proxy.playing.playing import Playing
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.promise import Promising
@@ -67,9 +68,15 @@ class Services:
     answers: SharedAnswers | None = None
     """Origins' answers that devices share; None: each asks for itself."""
 
+    _preflights: AskedPreflights = field(init=False)
+
+    def __post_init__(self) -> None:
+        asked = AskedPreflights((self.answers or self.origin).fetch)
+        object.__setattr__(self, "_preflights", asked)
+
     async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
         """The head of an answer, from its origin or kept. Raises OriginError."""
-        return await (self.answers or self.origin).fetch(forwarded)
+        return await self._preflights.fetch(forwarded)
 
     async def close(self) -> None:
         """End the work."""

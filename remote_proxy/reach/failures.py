@@ -25,7 +25,7 @@ class Failure(StrEnum):
     TLS = "tls"
     PROTOCOL = "protocol"
     FORBIDDEN = "forbidden"
-    """Our own guard does not let this host be reached."""
+    """Our own guard does not let this host be reached, or the origin a script of another one."""
     LIMIT = "limit"
     """The device has used what it may."""
     BUSY = "busy"

@@ -63,6 +63,11 @@ DIFFERENCES: Final = (
         "that knows no ranges sends all of it",
     ),
     Difference(
+        "cors", "with credentials a star is no leave for one that has none", "*", True,
+        "a request without cookies that anybody may make is made: no field of it tells that its "
+        "script wants cookies sent, and what comes back it is not given",
+    ),
+    Difference(
         "downloads", "the file nine.html", "firefox http, firefox https", False,
         "to be mended: Firefox asks for <a download> as for a page, which gets the driver's tag "
         "(local_proxy/export_drivers/browser/pages.py)",

@@ -47,7 +47,7 @@ async def firefox(folder: Path) -> AsyncIterator[tuple[FakeOrigin, Pair, BidiTab
     """An origin, the pair with a slow link in it, and a tab of Firefox before it."""
     root, authority = Root(folder), Authority.open(folder / "state")
     async with (
-        FakeOrigin(tls=root.server("localhost")).running() as origin,
+        FakeOrigin(tls=root.server("localhost", "127.0.0.1")).running() as origin,
         slow_pair(rate=40_000, tls=root.trusted(), authority=authority) as both,
         launched(
             proxy="{}:{}".format(*both.address), certificate=authority.certificate_pem

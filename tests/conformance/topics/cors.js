@@ -85,11 +85,11 @@ check("nothing of a proxy's is exposed", async () => {
 }, ["access-control-allow-origin", "access-control-expose-headers", "content-length", "content-type"]);
 
 // preflights
-const flight = async (options, init) => {
+const flight = async (options, init, to = CROSS) => {
   const key = uid();
   let end;
   try {
-    const answer = await fetch(give({body: "f", key, ...options}, CROSS), init);
+    const answer = await fetch(give({body: "f", key, ...options}, to), init);
     end = await answer.text();
   } catch (error) {
     end = error.name;
@@ -99,8 +99,14 @@ const flight = async (options, init) => {
 check("a PUT needs leave", () => flight({headers: self}, {method: "PUT"}), ["TypeError", ["OPTIONS"]]);
 check("a PUT with leave is sent", () => flight({headers: self, "allow-methods": "PUT"}, {method: "PUT"}), ["f", ["OPTIONS", "PUT"]]);
 check("a DELETE with a star is sent", () => flight({headers: self, "allow-methods": "*"}, {method: "DELETE"}), ["f", ["OPTIONS", "DELETE"]]);
-check("with credentials a star is a method's name", () =>
-  flight({headers: trusted, "allow-methods": "*"}, {method: "DELETE", credentials: "include"}), ["TypeError", ["OPTIONS"]]);
+check("with credentials a star is a method's name", async () => {
+  await ready;
+  return flight({headers: trusted, "allow-methods": "*"}, {method: "DELETE", credentials: "include"});
+}, ["TypeError", ["OPTIONS"]]);
+check("with leave to send credentials, and none to send, it is so as well", () =>
+  flight({headers: trusted, "allow-methods": "*"}, {method: "DELETE", credentials: "include"}, WWW), ["TypeError", ["OPTIONS"]]);
+check("with credentials a star is no leave for one that has none", () =>
+  flight({headers: open, "allow-methods": "PUT"}, {method: "PUT", credentials: "include"}, WWW));
 check("a field of one's own needs leave", () => flight({headers: self}, {headers: {"x-own": "1"}}), ["TypeError", ["OPTIONS"]]);
 check("a field with leave is sent", () => flight({headers: self, "allow-headers": "X-Own"}, {headers: {"x-own": "1"}}), ["f", ["OPTIONS", "GET"]]);
 check("authorization needs its own name", () =>
