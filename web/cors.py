@@ -61,6 +61,12 @@ class Leave(Enum):
     none: given to others."""
 
 
+def has_credentials(fields: Fields, asked: Preflight) -> bool:
+    """Whether a browser has added any to a request; what its script has written is asked for."""
+    logged_in = bool(header(fields, "authorization")) and "authorization" not in asked.names
+    return logged_in or bool(header(fields, "cookie"))
+
+
 def may_be_read(answer: Fields, origin: str, *, credentials: bool) -> bool:
     """The CORS check: whether scripts of this origin may have the answer."""
     allowed = header(answer, "access-control-allow-origin")

@@ -26,6 +26,9 @@ from wire.frames import MAX_COMPONENT
 BACKOFF: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds between attempts; the last one repeats. Short at first: a remote that restarts is back
 within a second; a link that is down for minutes costs one packet in eight seconds."""
+LASTS: Final = 10.0
+"""Seconds after which a session has been one. Where each ends sooner, perhaps because others of the
+same device take its place, and it theirs, attempts become as rare as if none had succeeded."""
 DISTRUST: Final = 60.0
 """Seconds between attempts once one end has said that it does not know the other: only people can
 change that, and a remote that is asked without pause may take us for an attacker."""
@@ -136,7 +139,9 @@ class Uplink:
         self._changed = asyncio.Event()
         """Set for a moment whenever the link has come or gone."""
         self._since = asyncio.get_running_loop().time()
-        self._attempts = 0
+        self._attempts = self._brief = 0
+        """Attempts since there was a link; sessions in a row that did not last."""
+        self._opened_at = float("-inf")
         self._reason = "not connected yet"
         self._hurry = asyncio.Event()
         self._session_before: LocalSession | None = None
@@ -257,7 +262,7 @@ class Uplink:
         """The session's Hello has come."""
         self._back()
         self._update = ""
-        self._since = asyncio.get_running_loop().time()
+        self._since = self._opened_at = asyncio.get_running_loop().time()
         self._attempts = 0
         self._was_up = True
         if self._expiry is not None:
@@ -343,10 +348,13 @@ class Uplink:
                 raise
             self._session = None
             self._wait_for_another()
+            if self._opened.is_set():
+                lasted = asyncio.get_running_loop().time() - self._opened_at >= LASTS
+                self._brief = 0 if lasted else self._brief + 1
             self._opened.clear()
             if self._next_link is not None:
                 continue
-            delay = BACKOFF[min(self._attempts, len(BACKOFF) - 1)]
+            delay = BACKOFF[min(max(self._attempts, self._brief - 1), len(BACKOFF) - 1)]
             if self._update:
                 delay = UPDATE
             self._attempts += 1

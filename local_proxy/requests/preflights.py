@@ -6,87 +6,64 @@ at once, for this one request; the remote proxy asks the origin, and sends the r
 the origin agrees (remote_proxy/origin/preflights.py). To the origin and to the script nothing is
 different.
 
-So no request may get past that for which leave was given here. What was answered stays known until
-its request has come; where too many have not, browsers ask their origins themselves. Must not know:
-the link, what origins allow.
+So no request may get past that for which leave was given here. What was answered stays known long
+after its request must have come; where that is too much, browsers ask their origins themselves.
+Must not know: the link, what origins allow.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from dataclasses import replace
+from hashlib import sha256
+from typing import Final, TypeVar
 
 from local_proxy.http.model import Request, Response
-from web.cors import METHOD, NAMES, Preflight
+from web.cors import METHOD, NAMES, Preflight, has_credentials
 from wire.abilities import Takes
 from wire.fields import header, without
 
-MOST: Final = 1000
-"""Answers whose requests have not come. Browsers send those at once, or never."""
+MOST: Final = 4096
+"""Different ones that are remembered."""
 FORGOTTEN: Final = 600.0
-"""Seconds after which one has no request any more, should the place be needed."""
+"""Seconds after which one is, should its place be needed: browsers send what follows at once."""
 _SCRIPTED: Final = "Mozilla/"
-_ELSE: Final = ("cookie", "authorization", "access-control-request-private-network")
-"""Fields with which it is no preflight, or one that asks for more."""
+_MORE: Final = "access-control-request-"
+"""Other fields of that name ask for more."""
 
-
-class _Place(NamedTuple):
-    """Who asks whom."""
-
-    url: str
-    origin: str
-    client: str
-
-    @classmethod
-    def of(cls, request: Request) -> _Place:
-        fields = request.headers
-        return cls(request.url, header(fields, "origin"), header(fields, "user-agent"))
-
-
-@dataclass(slots=True)
-class _Answered:
-    """AnsweredPreflights that ask for the same."""
-
-    asked: Preflight
-    at: float
-    """When the newest was answered."""
-    waiting: int = 0
-    """Requests that have not come."""
+_Place = bytes
+"""Names who asks whom."""
+T = TypeVar("T")
 
 
 class AnsweredPreflights:
-    """What browsers of one local proxy have been told, and whose requests are to come."""
+    """What browsers of one local proxy have been told."""
 
     def __init__(self) -> None:
         self.answered = 0
         """How many there were."""
-        self._places: OrderedDict[_Place, list[_Answered]] = OrderedDict()
-        """Of which requests are to come, the latest last."""
-        self._waiting = 0
+        self._at: OrderedDict[tuple[_Place, Preflight], float] = OrderedDict()
+        """When each was answered last; the latest last."""
+        self._asked: dict[_Place, set[Preflight]] = {}
         self._led_back: OrderedDict[_Place, None] = OrderedDict()
-        """Who is to ask for itself, once."""
+        """Who is to ask for itself, once;"""
+        self._passes: OrderedDict[tuple[_Place, Preflight], None] = OrderedDict()
+        """and has, so that what follows is as its browser has judged it."""
 
     def answer(self, request: Request, *, now: float) -> Response | None:
         """Leave for what it asks; None: it is for its origin."""
-        asked = _preflight(request)
-        if asked is None or not self._has_room(now):
+        asked, place = _preflight(request), _place(request)
+        if asked is None:
             return None
-        place = _Place.of(request)
         if place in self._led_back:
             del self._led_back[place]
+            _add(self._passes, (place, asked))
             return None
-        here = self._places.setdefault(place, [])
-        self._places.move_to_end(place)
-        one = next((one for one in here if one.asked == asked), None)
-        if one is None:
-            one = _Answered(asked, now)
-            here.append(one)
-        one.at, one.waiting = now, one.waiting + 1
-        self._waiting += 1
+        if not self._remember(place, asked, now):
+            return None
         self.answered += 1
         fields = [
-            ("access-control-allow-origin", place.origin),
+            ("access-control-allow-origin", header(request.headers, "origin")),
             ("access-control-allow-credentials", "true"),
             ("access-control-allow-methods", asked.method),
             ("access-control-allow-headers", ", ".join(asked.names)),
@@ -98,24 +75,19 @@ class AnsweredPreflights:
         """The request; if leave for it was given here, with the word that its origin is to be
         asked."""
         fields = request.headers
-        if not self._places or header(fields, "sec-fetch-mode") != "cors":
+        if not self._asked or header(fields, "sec-fetch-mode") != "cors":
             return request
-        place = _Place.of(request)
-        here = self._places.get(place, [])
-        fits = [one for one in here if one.asked.fits(request.method, fields)]
+        place = _place(request)
+        fits = [one for one in self._asked.get(place, ()) if one.fits(request.method, fields)]
         if not fits:
             return request
-        one = max(fits, key=lambda one: (len(one.asked.names), one.waiting))
-        self._waiting -= 1
-        one.waiting -= 1
-        if not one.waiting:
-            here.remove(one)
-            if not here:
-                del self._places[place]
-        own = without(fields, (METHOD, NAMES))
-        own.append((METHOD, one.asked.method))
-        if one.asked.names:
-            own.append((NAMES, ",".join(one.asked.names)))
+        asked = max(fits, key=lambda one: len(one.names))
+        if (place, asked) in self._passes and not has_credentials(fields, asked):
+            del self._passes[place, asked]
+            return request
+        own = [*without(fields, (METHOD, NAMES)), (METHOD, asked.method)]
+        if asked.names:
+            own.append((NAMES, ",".join(asked.names)))
         return replace(request, headers=own, takes=request.takes | Takes.PREFLIGHT)
 
     def answered_with(self, request: Request, response: Response) -> None:
@@ -123,19 +95,34 @@ class AnsweredPreflights:
         from the origin whether it may."""
         led = response.status == 307 and header(response.headers, "location") == request.url
         if led and request.takes & Takes.PREFLIGHT:
-            self._led_back[_Place.of(request)] = None
-            if len(self._led_back) > MOST:
-                self._led_back.popitem(last=False)
+            _add(self._led_back, _place(request))
 
-    def _has_room(self, now: float) -> bool:
-        """Whether one more may wait, be it for those that have waited for long."""
-        while self._waiting >= MOST:
-            place, here = next(iter(self._places.items()))
-            if now - max(one.at for one in here) < FORGOTTEN:
+    def _remember(self, place: _Place, asked: Preflight, now: float) -> bool:
+        """False: there is no room for one more."""
+        if (place, asked) not in self._at and len(self._at) >= MOST:
+            (other, oldest), at = next(iter(self._at.items()))
+            if now - at < FORGOTTEN:
                 return False
-            self._waiting -= sum(one.waiting for one in here)
-            del self._places[place]
+            del self._at[other, oldest]
+            self._asked[other].discard(oldest)
+            if not self._asked[other]:
+                del self._asked[other]
+        self._at[place, asked] = now
+        self._at.move_to_end((place, asked))
+        self._asked.setdefault(place, set()).add(asked)
         return True
+
+
+def _add(known: OrderedDict[T, None], one: T) -> None:
+    known[one] = None
+    if len(known) > MOST:
+        known.popitem(last=False)
+
+
+def _place(request: Request) -> _Place:
+    fields = request.headers
+    parts = request.url, header(fields, "origin"), header(fields, "user-agent")
+    return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).digest()
 
 
 def _preflight(request: Request) -> Preflight | None:
@@ -147,7 +134,9 @@ def _preflight(request: Request) -> Preflight | None:
         return None
     if not header(fields, "user-agent").startswith(_SCRIPTED):
         return None
-    if any(header(fields, name) for name in _ELSE):
+    if header(fields, "cookie") or header(fields, "authorization"):
+        return None
+    if any(name.startswith(_MORE) and name not in (METHOD, NAMES) for name, _ in fields):
         return None
     asked = Preflight.of(fields)
     return None if asked is None or asked.is_plain else asked

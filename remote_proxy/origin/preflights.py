@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from remote_proxy.origin.client import ForwardedRequest, OriginResponse
 from remote_proxy.reach.failures import Failure, OriginError
-from web.cors import METHOD, NAMES, Leave, Preflight, leave, lifetime
+from web.cors import METHOD, NAMES, Leave, Preflight, has_credentials, leave, lifetime
 from wire.abilities import Takes
 from wire.fields import Headers, header, without
 from wire.origin_request import OriginRequest
@@ -64,14 +64,14 @@ class AskedPreflights:
     async def fetch(self, forwarded: ForwardedRequest) -> OriginResponse:
         """The head of the answer that the browser would have got. Raises OriginError."""
         request = forwarded.request
-        asked = Preflight.of(request.headers)
         if not request.takes & Takes.PREFLIGHT:
-            told = self._kept(forwarded, asked) if request.method == "OPTIONS" else None
+            told = self._kept(forwarded) if request.method == "OPTIONS" and self._told else None
             return told or await self._fetch(forwarded)
+        asked = Preflight.of(request.headers)
         if asked is None or not asked.fits(request.method, request.headers):
             raise OriginError(Failure.FORBIDDEN, "nobody can tell what this needs leave for")
         own = without(request.headers, (METHOD, NAMES))
-        credentials = _has_credentials(own, asked)
+        credentials = has_credentials(own, asked)
         key = _key(forwarded.device, request, asked, credentials)
         if self._until.get(key, 0.0) <= asyncio.get_running_loop().time():
             again = await self._ask(forwarded, asked, key, credentials=credentials)
@@ -101,9 +101,10 @@ class AskedPreflights:
         _remember(self._told, key, _Told(status, said, now + AGAIN), most=MOST_TOLD)
         return _asks_again(request.url, origin)
 
-    def _kept(self, forwarded: ForwardedRequest, asked: Preflight | None) -> OriginResponse | None:
+    def _kept(self, forwarded: ForwardedRequest) -> OriginResponse | None:
         """The answer to a browser that asks for itself what has been asked for it."""
-        if not self._told or asked is None:
+        asked = Preflight.of(forwarded.request.headers)
+        if asked is None:
             return None
         told = self._told.pop(_key(forwarded.device, forwarded.request, asked, False), None)
         if told is None or told.until < asyncio.get_running_loop().time():
@@ -137,12 +138,6 @@ def _remember(known: OrderedDict[bytes, T], key: bytes, value: T, *, most: int) 
     known.move_to_end(key)
     if len(known) > most:
         known.popitem(last=False)
-
-
-def _has_credentials(own: Headers, asked: Preflight) -> bool:
-    """Whether the browser has added any; what its script has written is named."""
-    logged_in = bool(header(own, "authorization")) and "authorization" not in asked.names
-    return logged_in or bool(header(own, "cookie"))
 
 
 def _key(device: str, request: OriginRequest, asked: Preflight, credentials: bool) -> bytes:

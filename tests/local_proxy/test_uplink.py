@@ -10,7 +10,7 @@ from emulation.memory.memory import LinkModel, MemoryLink, memory_links
 from emulation.memory.virtual_time import run as run_virtually
 from local_proxy.link.components import Component
 from local_proxy.link.session import LocalSession
-from local_proxy.link.uplink import BACKOFF, DISTRUST, Uplink
+from local_proxy.link.uplink import BACKOFF, DISTRUST, LASTS, Uplink
 from transport.link.interface import Link, LinkError, NotTrusted
 from wire import messages as m
 from wire.fields import Headers
@@ -116,6 +116,35 @@ def test_the_back_off_grows_unless_somebody_waits() -> None:
         assert await uplink.wait_session(5.0) is None
         assert len(attempts) - before >= 8  # every half second while somebody waits
         assert uplink.state().reason == "refused"
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    run_virtually(go())
+
+
+def test_sessions_that_do_not_last_are_tried_ever_more_rarely_until_one_does() -> None:
+    async def go() -> None:
+        began: list[float] = []
+        ends_after = 0.1
+
+        async def dial() -> Link:
+            near, far = memory_links(LinkModel(rate_up=1e5, rate_down=1e5, delay=0.01))
+            Silent(far)
+            began.append(asyncio.get_running_loop().time())
+            asyncio.get_running_loop().call_later(ends_after, far.close)
+            return near
+
+        ear = Ear()
+        uplink = ear.uplink = Uplink(dial, ear, remote=lambda: "test", device="test")
+        running = asyncio.ensure_future(uplink.run())
+        await asyncio.sleep(60.0)
+        apart = [b - a - ends_after for a, b in pairwise(began)]
+        assert all(abs(real - said) < 0.1 for real, said in zip(apart, BACKOFF, strict=False))
+        assert len(began) < 15
+        ends_after = LASTS + 1.0
+        await asyncio.sleep(40.0)
+        last = began[-1] - began[-2] - ends_after
+        assert abs(last - BACKOFF[0]) < 0.1
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
