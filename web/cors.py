@@ -21,6 +21,12 @@ DEFAULT_AGE: Final = 5.0
 """Seconds for which leave holds that says nothing of it (Fetch, 4.8, step 7.8)."""
 MAX_AGE: Final = 7200.0
 """Seconds for which it holds at most; Chromium's limit."""
+SAFE_BY_VALUE: Final = frozenset(("accept", "accept-language", "content-language", "range"))
+"""Fields of which a form, or a browser by itself, can send some values (Fetch, 2.2.2)."""
+_SAFE_TYPES: Final = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
+_UNSAFE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\"():<>?@\[\\\]{}\x7f]")
+_SAFE_LENGTH: Final = 128
+"""Characters of a value, of which a longer one is not safe."""
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _AGE: Final = re.compile(r"[0-9]{1,9}")
 
@@ -42,13 +48,18 @@ class Preflight(NamedTuple):
         return cls(method, tuple(name.lower() for name in names))
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the request that follows may look like one that needs no leave."""
-        return self.method in SAFE_METHODS and not self.names
+    def shows(self) -> bool:
+        """Whether the request that follows shows by its fields' names that it needs leave, or by
+        its type: not by other values, or by how much it is in all."""
+        plain = self.method in SAFE_METHODS and not self.names
+        return not plain and SAFE_BY_VALUE.isdisjoint(self.names)
 
     def fits(self, method: str, fields: Fields) -> bool:
-        """Whether a request may be the one that it was asked for."""
-        return method == self.method and {name for name, _ in fields}.issuperset(self.names)
+        """Whether a request may be the one that it was asked for, and is none that needs no leave,
+        as a page may send where it does not get that."""
+        if method != self.method or not {name for name, _ in fields}.issuperset(self.names):
+            return False
+        return "content-type" not in self.names or not _is_safe(header(fields, "content-type"))
 
 
 class Leave(Enum):
@@ -105,6 +116,13 @@ def lifetime(answer: Fields) -> float:
     """Seconds for which leave holds."""
     said = header(answer, "access-control-max-age")
     return min(float(said), MAX_AGE) if _AGE.fullmatch(said) else DEFAULT_AGE
+
+
+def _is_safe(content_type: str) -> bool:
+    """Whether a form can send this type."""
+    essence = content_type.partition(";")[0].strip().lower()
+    odd = len(content_type) > _SAFE_LENGTH or _UNSAFE.search(content_type)
+    return essence in _SAFE_TYPES and not odd
 
 
 def _trusts(answer: Fields) -> bool:

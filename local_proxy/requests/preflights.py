@@ -139,4 +139,4 @@ def _preflight(request: Request) -> Preflight | None:
     if any(name.startswith(_MORE) and name not in (METHOD, NAMES) for name, _ in fields):
         return None
     asked = Preflight.of(fields)
-    return None if asked is None or asked.is_plain else asked
+    return asked if asked is not None and asked.shows else None

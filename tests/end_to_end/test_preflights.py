@@ -170,6 +170,20 @@ def test_what_may_not_be_asked_is_not(tmp_path: Path) -> None:
 
 
 @in_chromium
+def test_what_a_page_sends_instead_needs_no_leave(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with world(tmp_path) as at:
+            api = Api(at.other, [("access-control-allow-origin", "*")])
+            types = ("application/json", "text/plain")
+            for kind, end in zip(types, ("TypeError", "said"), strict=True):
+                post = f"method: 'POST', body: '{{}}', headers: {{'content-type': '{kind}'}}"
+                assert (await at.ask(post))[0] == end
+            assert api.methods == ["OPTIONS", "POST"]
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+
+
+@in_chromium
 def test_cookies_go_where_they_are_allowed_to(tmp_path: Path) -> None:
     async def go() -> None:
         async with world(tmp_path) as at:

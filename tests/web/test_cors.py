@@ -116,10 +116,31 @@ def test_a_preflight_says_what_it_asks_for() -> None:
     assert not PUT.fits("put", [("x-key", ""), ("content-type", "")])
 
 
-def test_leave_that_could_not_be_told_is_plain() -> None:
-    assert Preflight("POST", ()).is_plain
-    assert not Preflight("POST", ("x-key",)).is_plain
-    assert not Preflight("PATCH", ()).is_plain
+@pytest.mark.parametrize(
+    ("asked", "shows"),
+    [
+        (Preflight("POST", ()), False), (Preflight("POST", ("x-key",)), True),
+        (Preflight("PATCH", ()), True), (Preflight("POST", ("content-type",)), True),
+        (Preflight("PUT", ("accept", "x-key")), False), (Preflight("GET", ("range",)), False),
+    ],
+)  # fmt: skip
+def test_what_needs_leave_mostly_shows_it(asked: Preflight, shows: bool) -> None:
+    assert asked.shows is shows
+
+
+@pytest.mark.parametrize(
+    ("said", "needs"),
+    [
+        ("application/json", True), ("text/plain", False), ("Text/Plain; charset=utf-8", False),
+        ("multipart/form-data; boundary=x", False), ("application/x-www-form-urlencoded", False),
+        ("text/plain; a={}", True), ("text/plain; a=" + "x" * 128, True), ("", True),
+        ("text/plainly", True), ("text/plain\x01", True),
+    ],
+)  # fmt: skip
+def test_a_type_that_forms_send_needs_no_leave(said: str, needs: bool) -> None:
+    """Of a request that comes after one with JSON, as where that was refused."""
+    asked = Preflight("POST", ("content-type",))
+    assert asked.fits("POST", [("content-type", said)]) is needs
 
 
 @pytest.mark.parametrize(
