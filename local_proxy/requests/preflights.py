@@ -14,12 +14,14 @@ Must not know: the link, what origins allow.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Final, TypeVar
 
-from local_proxy.http.model import Request, Response
-from web.cors import METHOD, NAMES, Preflight, has_credentials
+from local_proxy.http.model import WITHIN, Request, Response
+from local_proxy.http.request_rules import end_to_end
+from web.cors import METHOD, NAMES, SAFE_METHODS, Preflight, has_credentials
 from wire.abilities import Takes
 from wire.fields import header, without
 
@@ -28,8 +30,12 @@ MOST: Final = 4096
 FORGOTTEN: Final = 600.0
 """Seconds after which one is, should its place be needed: browsers send what follows at once."""
 _SCRIPTED: Final = "Mozilla/"
+_TAKEN: Final = frozenset(
+    ("expect", "host", "if-modified-since", "if-none-match", "priority", "content-length", WITHIN)
+)
+"""Fields that fronts, or decisions before this one, take out of requests or change,"""
 _MORE: Final = "access-control-request-"
-"""Other fields of that name ask for more."""
+"""and others of that name ask for more."""
 
 _Place = bytes
 """Names who asks whom."""
@@ -52,9 +58,10 @@ class AnsweredPreflights:
 
     def answer(self, request: Request, *, now: float) -> Response | None:
         """Leave for what it asks; None: it is for its origin."""
-        asked, place = _preflight(request), _place(request)
+        asked = _preflight(request)
         if asked is None:
             return None
+        place = _place(request)
         if place in self._led_back:
             del self._led_back[place]
             _add(self._passes, (place, asked))
@@ -78,7 +85,10 @@ class AnsweredPreflights:
         if not self._asked or header(fields, "sec-fetch-mode") != "cors":
             return request
         place = _place(request)
-        fits = [one for one in self._asked.get(place, ()) if one.fits(request.method, fields)]
+        known = [one for one in self._asked.get(place, ()) if one.method == request.method]
+        fits = [one for one in known if one.fits(request.method, fields)]
+        if not fits and request.method not in SAFE_METHODS:
+            fits = known  # it needs leave, and the remote proxy refuses what it can't explain
         if not fits:
             return request
         asked = max(fits, key=lambda one: len(one.names))
@@ -139,4 +149,10 @@ def _preflight(request: Request) -> Preflight | None:
     if any(name.startswith(_MORE) and name not in (METHOD, NAMES) for name, _ in fields):
         return None
     asked = Preflight.of(fields)
-    return asked if asked is not None and asked.shows else None
+    return asked if asked is not None and asked.shows and _arrive(asked.names) else None
+
+
+def _arrive(names: Sequence[str]) -> bool:
+    """Whether fields of these names come here as a browser sends them."""
+    come = end_to_end([(name, "") for name in names])
+    return len(come) == len(names) and _TAKEN.isdisjoint(names)

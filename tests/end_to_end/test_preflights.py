@@ -160,6 +160,9 @@ def test_what_may_not_be_asked_is_not(tmp_path: Path) -> None:
             await refused([*leave(here)[:1], *leave(here)[2:]], put)
             await refused(leave(here), f"method: 'PATCH', body: '{{}}', {JSON}")
             await refused(leave(here), "method: 'PUT', headers: {'x-other': '1'}")
+            for name in ("sluice-within", "keep_alive", "http2-settings", "priority"):
+                for method in ("PUT", "GET"):
+                    await refused([], f"method: '{method}', headers: {{'{name}': '5'}}")
             # All of a large body need not cross the link for it, and the link goes on.
             await refused([], f"method: 'PUT', body: 'x'.repeat(400_000), {JSON}")
             at.home.serve("/next", b"<title>next</title>")

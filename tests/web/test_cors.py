@@ -138,7 +138,7 @@ def test_what_needs_leave_mostly_shows_it(asked: Preflight, shows: bool) -> None
     ],
 )  # fmt: skip
 def test_a_type_that_forms_send_needs_no_leave(said: str, needs: bool) -> None:
-    """Of a request that comes after one with JSON, as where that was refused."""
+    """Pages fall back to such a type where JSON is refused."""
     asked = Preflight("POST", ("content-type",))
     assert asked.fits("POST", [("content-type", said)]) is needs
 
