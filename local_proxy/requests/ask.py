@@ -23,7 +23,13 @@ from local_proxy.promises.browser_caches import BrowserCaches
 from local_proxy.promises.keeper import wants_picture
 from local_proxy.requests.asked_time import takes_level, time_of_answer
 from local_proxy.requests.document_events import DocumentEvents
-from local_proxy.requests.intent import application_of, in_frame, is_navigation, saves_data
+from local_proxy.requests.intent import (
+    application_of,
+    in_frame,
+    is_navigation,
+    is_speculative,
+    saves_data,
+)
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
 from transport.sending.outgoing import Outgoing
@@ -171,9 +177,10 @@ class Asking:
         if header(request.headers, "user-agent").startswith(_SCRIPTED):
             asked = replace(asked, takes=asked.takes | Takes.SCRIPTS | Takes.CAMERAS)
         asked = replace(asked, takes=asked.takes | self._export.takes_of_page(request))
+        treatment = Treatment.TEXT_ONLY if is_speculative(request) else Treatment.ADAPTED
         return replace(
             asked,
-            treatment=TREATMENTS.get(mode, Treatment.ADAPTED),
+            treatment=TREATMENTS.get(mode, treatment),
             # Its parts come as promises: a browser told of them would ask for them, too.
             takes=asked.takes & ~Takes.HINTS,
             kept=self._caches.names(component.id, now=wall_clock()),
@@ -234,7 +241,11 @@ class Asking:
         self._remember(document, url, request, site)
         to_worker = self._export.to_a_worker(request, document)
         self._export.open_document(document, url, saves=saves, to_worker=to_worker)
-        self._observer.document_opened(document, url, save_data=saves, within=within)
+        if is_speculative(request):  # behind what somebody reads
+            self._documents.shown(document, False, now=asyncio.get_running_loop().time())
+            self._observer.document_came_back(document, url)
+        else:
+            self._observer.document_opened(document, url, save_data=saves, within=within)
 
     def _remember(self, document: int, url: str, request: Request, site: str) -> None:
         """The document shows this page."""

@@ -72,6 +72,12 @@ def is_window(request: Request) -> bool:
     return window and request.method == "GET" and not request.original and is_navigation(request)
 
 
+def is_speculative(request: Request) -> bool:
+    """Whether a browser asks for what nobody has gone to yet, and perhaps nobody will (Fetch, 3.6:
+    Sec-Purpose)."""
+    return header(request.headers, "sec-purpose").startswith("prefetch")
+
+
 def is_film(request: Request) -> bool:
     """Whether an <audio> or a <video> asks for it: what a script fetches is the script's. Browsers
     that say nothing of that, as over http, want no coding, or name the types that they play."""

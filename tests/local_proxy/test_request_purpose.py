@@ -16,6 +16,7 @@ from local_proxy.requests.intent import (
     in_frame,
     is_navigation,
     is_sheet,
+    is_speculative,
     is_window,
     referring_host,
     saves_data,
@@ -164,3 +165,11 @@ def test_a_body_is_let_go_and_everybody_told_whatever_one_of_them_does() -> None
 
     asyncio.run(go())
     assert ended == ["body", "whole False"]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_one"),
+    [("prefetch", True), ("prefetch;prerender", True), ("", False), ("other", False)],
+)
+def test_a_page_that_nobody_has_gone_to_says_so(said: str, is_one: bool) -> None:
+    assert is_speculative(asked(sec_fetch_dest="document", sec_purpose=said)) is is_one
