@@ -120,7 +120,7 @@ def lifetime(answer: Fields) -> float:
 
 def _is_safe(content_type: str) -> bool:
     """Whether a form can send this type."""
-    essence = content_type.partition(";")[0].strip().lower()
+    essence = content_type.partition(";")[0].strip(" \t").lower()
     odd = len(content_type) > _SAFE_LENGTH or _UNSAFE.search(content_type)
     return essence in _SAFE_TYPES and not odd
 

@@ -63,6 +63,7 @@ class Observer(Protocol):
 
     def document_moved(self, document: int, url: str) -> None: ...
     def document_came_back(self, document: int, url: str) -> None: ...
+    def visible(self, document: int, visible: bool) -> None: ...
     def component_requested(self, component: Component) -> None: ...
 
 
@@ -241,11 +242,9 @@ class Asking:
         self._remember(document, url, request, site)
         to_worker = self._export.to_a_worker(request, document)
         self._export.open_document(document, url, saves=saves, to_worker=to_worker)
+        self._observer.document_opened(document, url, save_data=saves, within=within)
         if is_speculative(request):  # behind what somebody reads
-            self._documents.shown(document, False, now=asyncio.get_running_loop().time())
-            self._observer.document_came_back(document, url)
-        else:
-            self._observer.document_opened(document, url, save_data=saves, within=within)
+            self._observer.visible(document, False)
 
     def _remember(self, document: int, url: str, request: Request, site: str) -> None:
         """The document shows this page."""

@@ -37,6 +37,7 @@ from local_proxy.requests.intent import (
     is_navigation,
     is_sheet,
     is_sound,
+    is_speculative,
     is_window,
     saves_data,
     subject_of,
@@ -230,7 +231,7 @@ class ProxyCore:
         request = placed.request
         seen = self._sees_tls or request.url.startswith("https:")
         plain = placed.mode is Mode.ADAPT and not (placed.worker or saves_data(request))
-        if not (seen and plain and is_window(request)):
+        if not (seen and plain and is_window(request)) or is_speculative(request):
             return False
         return self._switches.within(self._switches.site(request, placed.document)) is None
 

@@ -26,7 +26,9 @@ from wire.abilities import Takes
 from wire.fields import header, without
 
 MOST: Final = 4096
-"""Different ones that are remembered."""
+"""Different ones that are remembered,"""
+MAX_NAMES: Final = 1024
+"""and characters of the names that one asks for."""
 FORGOTTEN: Final = 600.0
 """Seconds after which one is, should its place be needed: browsers send what follows at once."""
 _SCRIPTED: Final = "Mozilla/"
@@ -68,6 +70,7 @@ class AnsweredPreflights:
             return None
         if not self._remember(place, asked, now):
             return None
+        self._passes.pop((place, asked), None)  # what comes now has not been judged
         self.answered += 1
         fields = [
             ("access-control-allow-origin", header(request.headers, "origin")),
@@ -145,6 +148,8 @@ def _preflight(request: Request) -> Preflight | None:
     if not header(fields, "user-agent").startswith(_SCRIPTED):
         return None
     if header(fields, "cookie") or header(fields, "authorization"):
+        return None
+    if len(header(fields, NAMES)) > MAX_NAMES:
         return None
     if any(name.startswith(_MORE) and name not in (METHOD, NAMES) for name, _ in fields):
         return None

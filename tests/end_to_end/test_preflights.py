@@ -16,12 +16,15 @@ from bench.browsers.bidi import EXECUTABLE, certificates_can_be_added
 from bench.browsers.cdp import Tab, find_chromium
 from emulation.relay.relay import Relay
 from local_proxy.front.tls.authority import Authority
+from local_proxy.http.model import Request
+from remote_proxy import session
 from tests.end_to_end.origin import Asked
 from tests.end_to_end.pair import FakeOrigin, Pair, pair
 from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_https_chromium import tab_through
 from tests.end_to_end.test_standing_in import firefox
+from wire.abilities import PREFLIGHTS, Takes
 from wire.fields import Headers
 
 in_chromium = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
@@ -223,6 +226,28 @@ def test_where_an_answer_means_two_things_the_browser_judges_it(
             assert (await at.ask(options))[0] == end
             assert api.methods == ["OPTIONS", "PUT"][: 1 + (end == "said")]
             assert api.bodies == [b"{}"][: end == "said"]
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+
+
+@in_chromium
+def test_a_remote_that_does_not_know_of_it_is_not_asked_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = tuple(word for word in session.ACCEPTS if word != PREFLIGHTS)
+    monkeypatch.setattr(session, "ACCEPTS", known)
+
+    async def go() -> None:
+        async with world(tmp_path) as at:
+            api = Api(at.other, leave(at.home.base))
+            assert (await at.ask(f"method: 'PUT', body: '{{}}', {JSON}"))[0] == "said"
+            assert api.methods == ["OPTIONS", "PUT"]
+            assert at.both.local.core.preflights.answered == 0
+            # The link may have become that of another remote since a browser was told yes.
+            url, takes = at.other.base + "/api", Takes.PREFLIGHT
+            response = await at.both.local.core.handle(Request("PUT", url, [], takes=takes))
+            assert response.status >= 500
+            assert api.methods == ["OPTIONS", "PUT"]
 
     asyncio.run(asyncio.wait_for(go(), 60))
 

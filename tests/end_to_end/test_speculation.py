@@ -19,7 +19,10 @@ RULES = b"""<script type=speculationrules>{"prefetch": [
 {"source": "list", "urls": ["/next"], "eagerness": "immediate"}]}</script>"""
 
 
-def test_pictures_of_a_prefetched_page_come_when_somebody_goes_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", ["/next", "/moved"])
+def test_pictures_of_a_prefetched_page_come_when_somebody_goes_there(
+    there: str, tmp_path: Path
+) -> None:
     async def go() -> None:
         root, authority = Root(tmp_path), Authority.open(tmp_path / "state")
         async with (
@@ -28,22 +31,29 @@ def test_pictures_of_a_prefetched_page_come_when_somebody_goes_there(tmp_path: P
             tab_through(both, authority.spki_sha256, "--enable-http2") as tab,
         ):
             origin.serve("/", b"<!doctype html><title>here</title>" + RULES + b"<img src=/a.jpg>")
-            origin.serve("/next", b"<!doctype html><title>there</title><img src=/b.jpg>")
+            if there != "/next":
+                origin.serve("/next", b"", status=301, headers=[("location", there)])
+            origin.serve(there, b"<!doctype html><title>there</title><img src=/b.jpg>")
             for name in ("/a.jpg", "/b.jpg"):
                 origin.serve(name, picture(), "image/jpeg")
             await tab.call("Page.navigate", url=origin.base + "/")
             await becomes(tab, "document.images[0]?.naturalWidth === 800")
-            await until(lambda: origin.counts()["/next"])
-            view = both.local.runtime.view
-            await until(lambda: len(view.documents) == 2)
-            here = next(one for one in view.documents.values() if one.url == origin.base + "/")
-            assert view.front == here.id
+            await until(lambda: origin.counts()[there])
+            await until(lambda: len(both.local.runtime.view.documents) >= 2)
+
+            def in_front(path: str) -> bool:
+                view = both.local.runtime.view
+                front = view.documents.get(view.front or 0)
+                return front is not None and front.url == origin.base + path
+
+            await until(lambda: in_front("/"))
             await both.connected()
             assert origin.counts()["/b.jpg"] == 0
             await tab.evaluate("void setTimeout(() => location.href = '/next', 50)")
             await until(lambda: origin.counts()["/b.jpg"])
             await becomes(tab, "document.title === 'there'")
             await becomes(tab, "document.images[0]?.naturalWidth === 800")
-            assert origin.counts()["/next"] == origin.counts()["/b.jpg"] == 1
+            await until(lambda: in_front(there))
+            assert origin.counts()[there] == origin.counts()["/b.jpg"] == 1
 
     run(go(), timeout=60)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from local_proxy.http.model import Request, Response
-from local_proxy.requests.preflights import FORGOTTEN, MOST, AnsweredPreflights
+from local_proxy.requests.preflights import FORGOTTEN, MAX_NAMES, MOST, AnsweredPreflights
 from wire.abilities import Takes
 from wire.fields import header
 
@@ -85,7 +85,8 @@ def test_another_request_is_not_what_it_was_for(other: dict[str, Any]) -> None:
         {"access_control_request_else": "1"}, {"names": "a b"},
         {"access_control_request_method": ""}, {"method": "POST", "names": ""},
         {"names": "range,x-key"}, {"names": "x-key,sluice-within"}, {"names": "keep_alive"},
-        {"names": "http2-settings"}, {"names": "priority,x-key"}, {"names": "if-none-match"},
+        {"names": "x" * (MAX_NAMES + 1)}, {"names": "http2-settings"}, {"names": "priority,x-key"},
+        {"names": "if-none-match"},
     ],
 )  # fmt: skip
 def test_what_is_no_browsers_preflight_is_its_origins(other: dict[str, Any]) -> None:
@@ -141,6 +142,15 @@ def test_no_leave_is_forgotten_before_its_request_could_have_come() -> None:
     assert all(is_asked_for(preflights, follows(f"{URL}?{n}")) for n in range(1, MOST))
     assert is_asked_for(preflights, follows())
     assert preflights.answered == MOST + 2
+
+
+def test_who_was_refused_after_all_passes_no_other_time() -> None:
+    preflights = AnsweredPreflights()
+    assert preflights.answer(asks(), now=0.0) is not None
+    preflights.answered_with(preflights.follow(follows()), Response(307, [("location", URL)]))
+    assert preflights.answer(asks(), now=0.0) is None  # its browser hears no from the origin
+    assert preflights.answer(asks(), now=0.0) is not None
+    assert is_asked_for(preflights, follows())
 
 
 def test_who_is_led_back_asks_for_itself_once_and_its_request_passes() -> None:

@@ -134,7 +134,7 @@ def test_what_needs_leave_mostly_shows_it(asked: Preflight, shows: bool) -> None
         ("application/json", True), ("text/plain", False), ("Text/Plain; charset=utf-8", False),
         ("multipart/form-data; boundary=x", False), ("application/x-www-form-urlencoded", False),
         ("text/plain; a={}", True), ("text/plain; a=" + "x" * 128, True), ("", True),
-        ("text/plainly", True), ("text/plain\x01", True),
+        ("text/plainly", True), ("text/plain\x01", True), ("text/plain\xa0", True),
     ],
 )  # fmt: skip
 def test_a_type_that_forms_send_needs_no_leave(said: str, needs: bool) -> None:
