@@ -108,6 +108,12 @@ class Component:
     _consumed: int = field(default=0, repr=False)
 
     @property
+    def has_client(self) -> bool:
+        """Whether it is for one client, who says so when he leaves: he has asked for it, or his
+        page has moved there."""
+        return self.moved or not self.promised
+
+    @property
     def part(self) -> Part:
         """Its line in a skeleton."""
         return Part(self.id, self.url, self.kind, self.use, self.order, self.width, self.height)

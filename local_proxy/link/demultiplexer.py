@@ -137,7 +137,7 @@ class Demultiplexer:
         """
         self._memory.close_document(document)
         for component in self.of(document):
-            if component.promised:
+            if not component.has_client:
                 self.cancel(component)
         self._close_node(document)
 

@@ -15,6 +15,7 @@ from coding.dictionary import TextGathering, clears, may_keep
 from coding.owner import TextOwner, owner_of
 from coding.text_shelf import TextShelf
 from local_proxy.link.components import Component, OriginHead
+from wire.abilities import Takes
 from wire.fields import header
 from wire.origin_request import OriginRequest
 
@@ -54,9 +55,9 @@ class Dictionaries:
 
     def names(self, component: Component, request: OriginRequest) -> bytes:
         """What to name in this request: of a document all that its parts could use, of anything
-        else its own last version."""
+        else its own last version. A form's page may come without being asked for."""
         owner = self._owner(component, request)
-        if owner is None or not request.repeatable:
+        if owner is None or not (request.repeatable or request.takes & Takes.MOVED):
             return b""
         if component.id == component.document:
             offered = self.shelf.offer(owner, self._pages[component.document].url)

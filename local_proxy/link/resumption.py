@@ -97,7 +97,7 @@ class Memory:
         self.orphans = [
             orphan
             for orphan in self.orphans
-            if orphan.component.document != document or not orphan.component.promised
+            if orphan.component.document != document or orphan.component.has_client
         ]
 
     def stopped(self, arrival: Arrival) -> None:

@@ -93,7 +93,8 @@ class BrowserCaches:
         return len(self._entries)
 
     def open(self, document: int, request: Request, *, site: str) -> None:
-        """A navigation that opens a document. `site`: the host of the page in the window."""
+        """A navigation that opens a document, or goes on with another page. `site`: the host of the
+        page in the window."""
         client = header(request.headers, "user-agent")
         if not client:
             return
@@ -102,9 +103,13 @@ class BrowserCaches:
         place = (client, f"{site} {host}")
         asked = directives(request.headers)
         anew = "no-cache" in asked or "no-cache" in header(request.headers, "pragma")
-        self._documents[document] = _Opened(
-            place, request.url, believes=not anew, validates=max_age(request.headers) == 0.0
-        )
+        opened = _Opened(place, request.url, believes=not anew)
+        if document in self._documents:  # the remote goes by what it was told at first
+            before = self._documents[document]
+            opened.validates, opened.stale = before.validates, before.stale
+        elif request.method == "GET":  # of a form's answer a browser asks for the page alone anew
+            opened.validates = max_age(request.headers) == 0.0
+        self._documents[document] = opened
 
     def know_site(self, client: str, url: str) -> bool:
         """Whether this browser is believed to keep anything of the site of this address."""

@@ -154,7 +154,7 @@ class ComponentAnswers:
 
     def _left(self, component: Component) -> None:
         """A client left before the end: nobody else can use what was asked for it alone."""
-        if not component.promised:
+        if component.has_client:
             self._uplink.abandon(component)
 
     def failed(self, request: Request, failure: ComponentFailed) -> Response:

@@ -34,6 +34,7 @@ from local_proxy.requests.document_events import DocumentEvents
 from local_proxy.requests.intent import (
     application_of,
     is_film,
+    is_form,
     is_navigation,
     is_sheet,
     is_sound,
@@ -231,7 +232,8 @@ class ProxyCore:
         request = placed.request
         seen = self._sees_tls or request.url.startswith("https:")
         plain = placed.mode is Mode.ADAPT and not (placed.worker or saves_data(request))
-        if not (seen and plain and is_window(request)) or is_speculative(request):
+        window = is_window(request) or is_form(request)
+        if not (seen and plain and window) or is_speculative(request):
             return False
         return self._switches.within(self._switches.site(request, placed.document)) is None
 
@@ -281,7 +283,8 @@ class ProxyCore:
             return error_page(403, "A policy keeps this from being fetched.")
         in_parts = self._previews.in_parts(request)
         site = self._switches.site(request, placed.document)
-        may_move = self._may_move(placed) and self._asking.is_new(request)
+        leads_on = is_form(request) or self._asking.is_new(request)
+        may_move = leads_on and self._may_move(placed)
         component = await self._asking.ask(
             in_parts or request,
             placed.document,

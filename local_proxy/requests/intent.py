@@ -68,8 +68,17 @@ def in_frame(request: Request) -> bool:
 def is_window(request: Request) -> bool:
     """Whether it loads a page into a window, and nothing but the page will do: over http a frame
     may ask just so."""
+    return request.method == "GET" and _fills_window(request)
+
+
+def is_form(request: Request) -> bool:
+    """Whether a page's form is sent by it, whose answer is for the window, or leads to what is."""
+    return request.method == "POST" and _fills_window(request)
+
+
+def _fills_window(request: Request) -> bool:
     window = header(request.headers, "sec-fetch-dest", "document") == "document"
-    return window and request.method == "GET" and not request.original and is_navigation(request)
+    return window and not request.original and is_navigation(request)
 
 
 def is_speculative(request: Request) -> bool:

@@ -122,7 +122,10 @@ class Delivery:
             self._way.fail(502, "what a page has moved to is no page")
             return
         content_type = header(response.headers, "content-type").partition(";")[0].strip().lower()
+        if self.job.use is Use.DOCUMENT and self.job.promised:
+            self._kind = None  # a form may lead to anything
         if is_download(self.job, response.headers, content_type):
+            self._sender.tree.forget(self.job.component)  # where it was promised
             self._way.document, self._kind = m.UNATTRIBUTED, Kind.OTHER
             if self._sender.accepts(abilities.APPLICATIONS):
                 self._way.application = Application.OTHER

@@ -1,9 +1,10 @@
 """Foretells the request that a browser makes next where a page has moved, as far as that can be.
 
-`http://site` leads to `https://site`, which leads to `https://www.site`: each costs a round trip of
-the slow link. Within a site the next request is the last one with another address, so the remote
-proxy makes it at once, and promises its answer. Where it may be another one, a cookie more or less,
-it is left to the browser: the local proxy compares, and what was fetched in vain was asked twice.
+`http://site` leads to `https://site`, which leads to `https://www.site`, and a form that was taken
+leads to a page that says so: each costs a round trip of the slow link. Within a site the next
+request is the last one with another address and no body, so the remote proxy makes it at once, and
+promises its answer. Where it may be another one, a cookie more or less, it is left to the browser:
+the local proxy compares, and what was fetched in vain was asked twice.
 
 Sources: Fetch, 4.4 (HTTP-redirect fetch); Fetch metadata, 2.3 (the whole chain counts); RFC 9110,
 15.4. Pure: no socket, no clock.
@@ -25,6 +26,10 @@ _OTHERWISE: Final = ("authorization", "range", "if-match", "if-unmodified-since"
 _AS_IT_WAS: Final = frozenset(
     (*SAME_IN_EVERY_REQUEST, "cache-control", "pragma", "upgrade-insecure-requests")
 )
+
+
+_FORM_LEADS_ON: Final = (301, 302, 303)
+"""Statuses after which a form's browser asks by GET (Fetch, 4.4, 12)."""
 
 
 class NextRequest(NamedTuple):
@@ -54,10 +59,13 @@ def next_request(asked: OriginRequest, status: int, answer: Fields) -> NextReque
 def _target(asked: OriginRequest, status: int, answer: Fields) -> str | None:
     """Where it leads to, within its site and to nothing that was made for this once."""
     location = header(answer, "location")
-    if asked.method != "GET" or status not in REDIRECTS or header(answer, "clear-site-data"):
+    form = asked.method == "POST"
+    if status not in (_FORM_LEADS_ON if form else REDIRECTS) or header(answer, "clear-site-data"):
+        return None
+    if not (form or asked.method == "GET"):
         return None
     url = resolve(asked.url, location) if location.isascii() else None
-    if url is None or url == asked.url:
+    if url is None or (url == asked.url and not form):
         return None
     if origin_of(url) == origin_of(asked.url):
         return url

@@ -61,6 +61,8 @@ class _Page:
     """Its device enlarges sketches of cameras' pictures."""
     whole: set[str] = field(default_factory=set)
     """Origins whose pictures go to a service worker of the page, or of a frame."""
+    form: bool = False
+    """A form has led to it."""
     moves: dict[int, int] = field(default_factory=dict)
     """How many addresses have led to a page that was promised in its place, by component."""
     components: dict[bytes, int] = field(default_factory=dict)
@@ -101,7 +103,7 @@ class Promising:
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages and the style sheets of documents."""
-        if job.request.method != "GET" or response.status != 200:
+        if job.request.method not in ("GET", "POST") or response.status != 200:
             return None
         essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if job.use is Use.DOCUMENT and (essence == HTML_TYPE or self._drivers.wants(essence)):
@@ -120,7 +122,8 @@ class Promising:
 
     def goes_on(self, job: Job, response: OriginResponse) -> bool:
         """The answer to a page: promise where it has moved to, if its device wants to know. False:
-        it was promised itself, and is no page."""
+        it was promised itself, and is no page. Behind a form anything is given: a file that was
+        made of it may be had once."""
         page = self._pages.get(job.document)
         moves = page.moves.get(job.component) if page is not None else None
         if job.use is not Use.DOCUMENT or not job.request.takes & Takes.MOVED:
@@ -130,7 +133,7 @@ class Promising:
         to = next_request(job.request, response.status, response.headers)
         if to is not None and (moves or 0) < MAX_MOVES and self._may_move(job, to):
             self._move(job, to, (moves or 0) + 1)
-        if moves is None or response.status in REDIRECTS:
+        if page is None or moves is None or page.form or response.status in REDIRECTS:
             return True
         essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
         return response.status == 200 and essence == HTML_TYPE
@@ -153,7 +156,10 @@ class Promising:
         moved = Job.moved(job, to, component=self._session.new_component())
         page = self._pages.setdefault(job.document, _Page())
         page.moves[moved.component] = moves
-        page.components.setdefault(name_of(job.request.url), job.component)
+        if job.request.method == "POST":
+            page.form = True
+        else:
+            page.components.setdefault(name_of(job.request.url), job.component)
         page.components[name_of(to.url)] = moved.component
         self._promise_alike(job.document, [moved], moved.request.headers)
 

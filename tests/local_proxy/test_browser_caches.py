@@ -123,6 +123,20 @@ def test_reloads() -> None:
         assert world.names() == (named(), named())
 
 
+def test_a_form_asks_for_nothing_anew_and_the_page_that_it_leads_to_holds_what_was_said() -> None:
+    world = World()
+    world.visit()
+    world.take("/s", kind="text/css")
+    world.take("/old", STALE, kind="text/css")
+    world.document += 2
+    anew = [("user-agent", "B"), ("cache-control", "max-age=0")]
+    world.caches.open(world.document, Request("POST", HOST + "/form", anew), site="a.test")
+    assert world.names() == (named("/s"), named("/old"))
+    world.caches.open(world.document, get("/led", ("cache-control", "max-age=0")), site="a.test")
+    assert world.belief("/s") is Belief.FRESH
+    assert world.caches.withheld(world.document, HOST + "/old")
+
+
 def test_whose_names_are_sent() -> None:
     world = World()
     world.visit("/one")

@@ -14,6 +14,7 @@ from local_proxy.http.model import Request, Response
 from local_proxy.http.responses import bodyless, dispose, keeps_length
 from local_proxy.requests.intent import (
     in_frame,
+    is_form,
     is_navigation,
     is_sheet,
     is_speculative,
@@ -64,6 +65,21 @@ def test_whether_a_page_is_loaded(request_: Request, page: bool, framed: bool) -
 )
 def test_whether_a_window_is_to_show_a_page(request_: Request, window: bool) -> None:
     assert is_window(request_) is window
+
+
+@pytest.mark.parametrize(
+    ("request_", "form"),
+    [
+        (asked("POST", sec_fetch_dest="document"), True),
+        (asked("POST", accept="text/html,*/*", upgrade_insecure_requests="1"), True),
+        (asked("POST", accept="*/*"), False),
+        (asked("POST", sec_fetch_dest="iframe"), False),
+        (asked(sec_fetch_dest="document"), False),
+        (replace(asked("POST", sec_fetch_dest="document"), original=True), False),
+    ],
+)
+def test_whether_a_window_sends_a_form(request_: Request, form: bool) -> None:
+    assert is_form(request_) is form
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,25 @@ def test_some_statuses_lead_on(status: int) -> None:
 @pytest.mark.parametrize("name", ["authorization", "range", "if-match", "if-range"])
 def test_only_what_asks_plainly_for_a_page_is_followed(name: str) -> None:
     assert after("https://a.test/", "/en/", asked=[*TOLD, (name, "x")]) is None
-    assert after("https://a.test/", "/en/", method="POST") is None
     assert after("https://a.test/", "/en/", ("clear-site-data", "*")) is None
+
+
+@pytest.mark.parametrize("status", sorted(REDIRECTS))
+@pytest.mark.parametrize("to", ["/shown", "/form#saved"])
+def test_a_form_leads_to_a_page_that_is_asked_for_without_it(status: int, to: str) -> None:
+    form = [*TOLD, ("origin", "https://a.test"), ("content-type", "text/plain")]
+    found = after("https://a.test/form", to, asked=form, status=status, method="POST")
+    if status in (307, 308):  # the form goes on there itself
+        assert found is None
+        return
+    assert found is not None
+    assert found.url == "https://a.test" + to.partition("#")[0]
+    assert found.headers == tuple(sorted(TOLD))
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "OPTIONS", "CONNECT"])
+def test_nothing_else_is_followed(method: str) -> None:
+    assert after("https://a.test/", "/en/", method=method, status=303) is None
 
 
 def test_the_next_request_says_what_the_last_one_said_and_no_more() -> None:

@@ -134,13 +134,25 @@ def test_a_sheet_that_no_page_links_is_not_read() -> None:
 
 @pytest.mark.parametrize(
     ("method", "headers", "status"),
-    [("POST", HTML, 200), ("GET", HTML, 404), ("GET", [("content-type", "text/plain")], 200)],
+    [
+        ("HEAD", HTML, 200),
+        ("PUT", HTML, 200),
+        ("POST", HTML, 404),
+        ("GET", HTML, 404),
+        ("GET", [("content-type", "text/plain")], 200),
+    ],
 )
 def test_only_pages_that_are_shown_are_read(method: str, headers: Headers, status: int) -> None:
     world = World()
     job = Job.requested(m.Request(5, 5, method, PAGE, b""), ASKED, None)
     answer = response(BODY, headers=headers, status=status)
     assert world.promising.importer(job, answer) is None
+
+
+def test_a_page_that_answers_a_form_is_read() -> None:
+    world = World()
+    job = Job.requested(m.Request(5, 5, "POST", PAGE, b""), ASKED, None)
+    assert world.promising.importer(job, response(BODY, headers=HTML, status=200)) is not None
 
 
 def test_what_may_not_come_unasked_does_not() -> None:

@@ -25,15 +25,14 @@ from typing import Final
 
 from monitor.estimate import BandwidthEstimate
 from monitor.sensors.asked_rate import AskedRate
-from monitor.sensors.delivered_rate import RateFilter
 from transport.gate.controller import Gate
 from transport.gate.granted_streams import GrantedStreams
-from transport.gate.report_spacing import REPORT_EVERY, REPORT_EVERY_THIN, THIN
 from transport.link.connection import DeliveryReport
 from transport.link.interface import ApartOutbox, LinkStatistics, Outbox
 from transport.link.quantum import Chunks
 from transport.stream.cell_filler import CellFiller
 from transport.stream.long_run import Run
+from transport.stream.own_reports import PAUSE, OwnReports
 from transport.stream.probe import RESUMED, Probe
 from transport.stream.reassembly import Reassembly, joined
 from transport.stream.retained import Retained
@@ -41,7 +40,6 @@ from transport.stream.sent_pace import REPLAYED, SentPace, unmarked
 from wire.errors import PeerError
 from wire.frames import (
     APART,
-    CLOCK_TICK,
     END,
     PADDING,
     CellFrame,
@@ -53,14 +51,6 @@ from wire.frames import (
     Report,
 )
 
-REPORT_SIZE: Final = len(FrameWriter().encode(Report(0, 0)))
-"""Bytes of a report frame."""
-_INCOMING_WINDOW: Final = 0.25
-"""Seconds over which arrivals make a rate."""
-_BUSY: Final = 0.2
-"""Seconds of arrivals without a pause after which their rate says that the link is thin."""
-_PAUSE: Final = 0.1
-"""Seconds without arrivals: above the 73 ms that 512 bytes take at 56 kbit/s."""
 _GUESS: Final = 0.3
 """Confidence in what a gate says that does not limit."""
 _OUTAGE: Final = 4.0
@@ -123,23 +113,13 @@ class Endpoint:
         """What came last may let something go that could not before; else what `next_time` said
         still holds."""
         self._sent = 0
-        self._received = 0
-        self._reports_received = 0
         self._spoken_to = False
         """The peer has said something: nobody is sent padding who may be a stranger."""
-        self._arriving = 0
         self._heard_at, self._data_at = now, float("-inf")
         """When the peer's bytes came last, reports too; and a component's."""
         self._owed_since = now
         """Since when something is under way without a break."""
-        self._arrived_at = now
-        self._busy_since = now
-        self._reported = 0
-        self._reported_at = float("-inf")
-        self._report_every = REPORT_EVERY
-        """Seconds, as of the last one."""
-        self._incoming = RateFilter()
-        self._incoming_at = now
+        self._own = OwnReports(self._reader, now=now)
         self._asked_rate = AskedRate()
 
     def carried_by(self, *, chunks: Chunks, reports: bool, asked: bool = False) -> None:
@@ -179,14 +159,10 @@ class Endpoint:
         """
         frames: list[Data | Control] = []
         reports: list[Report] = []
-        if self._parted:
-            self._heard_at, self._received = now, self._received + len(data)
-            return frames
-        # Of the rest of a record, whose part alone could wait longer, the report goes sooner.
-        told_when = self._countable > self._reported and bool(self._arriving) <= bool(arriving)
         self._heard_at = now
-        self._received += len(data)
-        self._arriving = arriving
+        told_when = self._own.come(len(data), arriving=arriving)
+        if self._parted:
+            return frames
         for frame in self._reader.feed(data):
             if isinstance(frame, Report):
                 reports.append(frame)
@@ -202,15 +178,11 @@ class Endpoint:
                 self._spoken_to = True
                 if isinstance(frame, Data):
                     self._data_at = now
-        self._reports_received += len(reports)
         for report in reports if len(reports) < _MANY or self.gate.starting else reports[-1:]:
             self.gate.on_report(now, report.received - self._resumed_from, report.clock)
             self._retained.reported(report.received - _UNOPENED)
-        if self._countable > self._reported:
-            if now - self._arrived_at > _PAUSE:
-                self._busy_since = now
-            self._arrived_at = now
-        self.stirred = bool(reports or frames) or not told_when or now >= self._report_due
+        self._own.read(now, reports=len(reports))
+        self.stirred = bool(reports or frames) or not told_when or now >= self._own.due
         return frames
 
     # -- cells in no order -------------------------------------------------------------------------
@@ -258,7 +230,8 @@ class Endpoint:
 
     def receive_cells(self, now: float, cells: Iterable[bytes]) -> list[Data | Control]:
         """What cells make readable. Raises PeerError if the peer broke the protocol."""
-        self._heard_at = self._arrived_at = now
+        self._heard_at = now
+        self._own.come_apart(now)
         self.stirred = False
         if not self._parted:
             self._early += cells
@@ -313,15 +286,10 @@ class Endpoint:
             raise PeerError(f"the peer's bytes end {self._reader.buffered} bytes into a frame")
 
     def lost(self) -> int:
-        """The connection broke: bytes of the peer's stream that are here, to tell it.
-
-        Of a report that was cut off the rest will not come: reports are not sent again.
-        """
-        self._arriving = 0
+        """The connection broke: bytes of the peer's stream that are here, to tell it."""
         self._parted = False
         self._early.clear()  # all of them come again
-        self._received -= self._reader.drop_cut_report()
-        return self._countable
+        return self._own.lost()
 
     def resume(self, now: float, received: int) -> None:
         """A new connection; the peer has `received` bytes of ours. Raises PeerError if not."""
@@ -332,9 +300,8 @@ class Endpoint:
         self._reporting = True
         self._probe = Probe(RESUMED)
         self._asked_rate = AskedRate()
-        self._reported = self._countable
-        self._incoming = RateFilter()
-        self._heard_at = self._arrived_at = self._busy_since = now
+        self._own.resume(now)
+        self._heard_at = now
 
     def silent(self, now: float) -> float:
         """Seconds without a byte of the peer while it owes a report; 0: it owes none."""
@@ -350,15 +317,15 @@ class Endpoint:
         asked_at = self._asked_at
         due = self.gate.next_time(asked_at)
         times = [due] if due is not None and due > asked_at else []
-        if self._countable > self._reported:
-            times.append(max(now, self._report_due))
+        if self._own.owed:
+            times.append(max(now, self._own.due))
         return min(times, default=None)
 
     def statistics(self, now: float) -> LinkStatistics:
         gate = self.gate.statistics(now)
         return LinkStatistics(
             sent=self._sent,
-            received=self._received,
+            received=self._own.received,
             under_way=gate.under_way,
             cap=gate.cap,
             min_delay=gate.min_delay,
@@ -366,7 +333,7 @@ class Endpoint:
             outgoing=self._outgoing(now),
             available=None if self.gate.streams is None else self.gate.streams.estimate(),
             shared=self.gate.contends and not self.gate.open,
-            incoming=self.incoming(),
+            incoming=self._own.incoming(),
             seen=gate.seen,
             replayed=self._replayed,
             padding_sent=self._padding_sent,
@@ -385,46 +352,10 @@ class Endpoint:
             return replace(estimate, confidence=min(estimate.confidence, _GUESS))
         return asked
 
-    def incoming(self) -> BandwidthEstimate | None:
-        """The rate of arrivals. Never sure: a receiver can't tell a slow link from a lazy peer."""
-        rate = self._incoming.most_delivered() / _INCOMING_WINDOW
-        return BandwidthEstimate(rate, self._incoming_at, 0.5, "receiver") if rate else None
-
-    @property
-    def _countable(self) -> int:
-        """Bytes received but for reports."""
-        unread = max(0, self._arriving - REPORT_SIZE)  # a report may be the first of it
-        read = self._received - self._reports_received * REPORT_SIZE
-        return read - self._reader.cut_report + unread
-
     def _report(self, now: float) -> bytes:
-        """A report if progress was made, the last one is long enough ago, and the peer needs it."""
-        countable = self._countable
-        if countable == self._reported or now < self._report_due:
-            return b""
-        self._reported, self._reported_at = countable, now
-        at = self._arrived_at
-        self._incoming.add(at, countable, window=_INCOMING_WINDOW, sent_at=at)
-        self._incoming_at = self._arrived_at
-        self._report_every = REPORT_EVERY_THIN if self._is_thin(now) else REPORT_EVERY
-        if not self._reporting:
-            return b""
-        ticks = round(self._arrived_at / CLOCK_TICK)
-        return self._writer.encode(Report(countable, ticks))
-
-    @property
-    def _report_due(self) -> float:
-        """When the next report may go, should there be progress."""
-        # A protected report is half as large again: of a part of a record every other one will do.
-        return self._reported_at + self._report_every * (2 if self._arriving else 1)
-
-    def _is_thin(self, now: float) -> bool:
-        """Whether reports would fill one of the directions."""
-        incoming, outgoing = self.incoming(), self.gate.estimate(now)
-        busy = self._arrived_at - self._busy_since > _BUSY
-        return (busy and incoming is not None and incoming.rate < THIN) or (
-            outgoing is not None and outgoing.confidence > 0.5 and outgoing.rate < THIN
-        )
+        """A report, if one is due and the peer needs it."""
+        report = self._own.next_report(now, outgoing=self.gate.estimate)
+        return b"" if report is None or not self._reporting else self._writer.encode(report)
 
     def _replay(self, now: float) -> bytes:
         """What the peer did not get of the connection before, in the pieces that it was sent in."""
@@ -484,7 +415,7 @@ class Endpoint:
         gate = self.gate
         if not gate.starting or not self._spoken_to:
             return b""
-        due, comes = gate.under_way, now < self._data_at + _PAUSE
+        due, comes = gate.under_way, now < self._data_at + PAUSE
         piece = self._probe.next_piece(under_way=due, quantum=gate.quantum, comes=comes)
         if not piece:
             return b""
