@@ -29,10 +29,17 @@ SCRIPT = """<!doctype html><script>addEventListener("DOMContentLoaded", () => {
     }
     for (const one of document.querySelectorAll("[data-set]")) one.srcset = one.dataset.set + " 1x";
 })</script>"""
+LAST = """<script>for (const one of document.querySelectorAll("[data-now]")) {
+    const image = new Image(200, 150);
+    image.src = one.dataset.now;
+    one.replaceWith(image);
+}</script>"""
+"""Runs while its page is parsed."""
 TAGS = {
     "lazy": "<img src={} loading=lazy width=200 height=150>",
     "lazy by a script": "<img src=data:image/gif;base64,AA data-src={} width=200 height=150>",
     "made by a script": "<i data-made={}></i>",
+    "made while it is parsed": "<i data-now={}></i>",
     "given a picture by a script": "<img data-set={} width=200 height=150>",
     "wanted early": "<link rel=preload as=image href={0}><img src={0} width=200 height=150>",
 }
@@ -159,7 +166,8 @@ def test_what_a_script_shows_otherwise_comes_as_one_file(
 
 def _many(origin: FakeOrigin, tag: str) -> str:
     tags = (tag.format(f"/{path.name}") for path in PHOTOS)
-    origin.serve("/many", f"{SCRIPT}<body>{''.join(tags)}</body>".encode(), "text/html")
+    page = f"{SCRIPT}<body>{''.join(tags)}{LAST}</body>"
+    origin.serve("/many", page.encode(), "text/html")
     for path in PHOTOS:
         origin.serve(f"/{path.name}", path.read_bytes(), "image/jpeg")
     return origin.base + "/many"
