@@ -107,6 +107,42 @@ def test_coarse_levels_stand_in_and_no_script_can_tell(tag: str, tmp_path: Path)
     asyncio.run(asyncio.wait_for(go(), 90))
 
 
+LAID_OUT = {
+    "its size in the markup": "<img src=/{0}.webp width=200 height=150>",
+    "its size in a style": "<img src=/{0}.webp>",
+    "srcset": "<img srcset='/{0}.webp 1x, /{0}.webp?2 2x'>",
+    "picture": "<picture><source srcset=/{0}.webp type=image/webp><img src=/{0}.jpg></picture>",
+    "its width alone": "<div><img class=wide srcset='/{0}.webp 600w' sizes=200px></div>",
+}
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("tag", LAID_OUT.values(), ids=LAID_OUT)
+def test_all_of_a_page_stand_in_before_any_is_here(tag: str, tmp_path: Path) -> None:
+    """Chromium names no <img>'s picture before the header of what comes for it is here."""
+    style = "<style>img{width:200px;height:150px}.wide{height:auto}"
+    style += "body{display:grid;grid:auto/repeat(4,200px)}</style>"
+    everyone = "[...document.images].filter(one => one.complete ||"
+    everyone += " getComputedStyle(one).content.includes('sluice-level')).length"
+
+    async def go() -> None:
+        async with slow("https over HTTP/2", tmp_path) as (origin, both, tab):
+            tags = "".join(tag.format(number) for number in range(PICTURES))
+            origin.serve("/", (PAGE.format(tags) + style).encode())
+            for number in range(PICTURES):
+                origin.serve(f"/{number}.webp", photo(number), "image/webp")
+            await tab.call("Emulation.setDeviceMetricsOverride", width=800, height=400,
+                           deviceScaleFactor=1, mobile=False)  # fmt: skip
+            await tab.call("Page.navigate", url=origin.base + "/")
+            await becomes(tab, f"{everyone} === {PICTURES}")
+            here = "[...document.images].filter(one => one.complete).length"
+            assert int(str(await tab.evaluate(here))) < PICTURES / 2
+            assert await colours(tab, PICTURES - 1) > 100
+            assert both.local.export.statistics().swapped == 0
+
+    asyncio.run(asyncio.wait_for(go(), 60))
+
+
 @pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
 @pytest.mark.skipif(not certificates_can_be_added(), reason="no certutil (libnss3-tools)")
 def test_in_firefox_too(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@
   script.remove();
 
   const AT_ONCE = 3; // levels loaded at a time: the page needs connections too
-  const LET_LOAD = 1000; // milliseconds for the page's own pictures, coarse: they have six connections
+  // Milliseconds for the page's own pictures, coarse, where they have six connections.
+  const many = performance.getEntriesByType("navigation")[0]?.nextHopProtocol === "h2";
+  const LET_LOAD = many ? 0 : 1000;
   const TRIES = 3;
   const LATER = 5000; // milliseconds until a broken event channel is tried again
   const KEPT_AT_ONCE = 2;
@@ -23,6 +25,7 @@
   // another, and such levels are decoded first. Others are not: from an image decoded in full
   // Chromium scales down otherwise than from a file, by up to 6 of 255.
   const LARGE = 512 * 1024;
+  const PADS = 32; // pixels that padding may give an <img> of no size
   const GECKO = CSS.supports("-moz-appearance", "none"); // blank at any size
   const { CSSStyleSheet, Image, IntersectionObserver, MutationObserver } = window;
   const { AbortController, Promise, TextDecoder, URL: Address, WeakSet } = window;
@@ -108,13 +111,30 @@
     const dense = attribute(image, "srcset") !== null || image.parentNode?.localName === "picture";
     const stands = left[plain(image.currentSrc)]; // what is there has no such size
     // While its own is not here its density is not known: then only the layout may say its size.
-    if (level.beside && dense && !image.naturalWidth && !hasBox(image)) return "";
+    if (level.beside && dense && !image.naturalWidth && !hasSize(image)) return "";
     const density = dense && !stands && image.naturalWidth ? level.width / image.naturalWidth : 1;
     const url = "url(" + quoted(level.href) + ")";
     return density > 0.99 && density < 1.01 ? url : "image-set(" + url + " " + density + "x)";
   };
 
+  // What it shows, or will. Chromium names none before the size of what comes is known: then one that
+  // stands in for it tells, if it is the only one that may.
+  const address = (image) => {
+    if (image.currentSrc) return plain(image.currentSrc);
+    const offered = offers(image);
+    let only = "";
+    for (let i = 0; i < offered.length; i++) {
+      const url = plain(absolute(offered[i]));
+      if (!shown[url]?.beside || url === only) continue;
+      if (only) return "";
+      only = url;
+    }
+    return only;
+  };
+
   const hasBox = (image) => attribute(image, "width") > 0 && attribute(image, "height") > 0;
+  // One side will do: the other follows by the proportions, which every level has.
+  const hasSize = (image) => hasBox(image) || image.clientWidth > PADS || image.clientHeight > PADS;
 
   const adopt = () => {
     for (let i = 0; i < roots.length; i++) {
@@ -152,7 +172,7 @@
   };
 
   const ruleFor = (image, found) => {
-    const url = plain(image.currentSrc);
+    const url = address(image);
     const level = shown[url];
     const name = selector(image);
     if (!level) {
@@ -202,7 +222,7 @@
   const applyTo = (url) => {
     const found = table();
     for (let i = 0; i < pictures.length; i++) {
-      if (plain(pictures[i].currentSrc) === url) ruleFor(pictures[i], found);
+      if (address(pictures[i]) === url) ruleFor(pictures[i], found);
     }
     if (!found[url]) apply();
   };
