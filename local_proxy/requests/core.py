@@ -35,6 +35,7 @@ from local_proxy.requests.intent import (
     application_of,
     is_film,
     is_form,
+    is_module,
     is_navigation,
     is_sheet,
     is_sound,
@@ -147,7 +148,7 @@ class ProxyCore:
             response = await self._keep(placed.request, kept)
         else:
             response = await self._over_the_link(placed)
-        if is_sheet(placed.request, response):
+        if is_sheet(placed.request, response) or is_module(placed.request):
             self._documents.lend(placed.request)
         return self._noted(placed, response) if placed.kept else response
 

@@ -129,6 +129,12 @@ def is_sheet(request: Request, response: Response) -> bool:
     return asked[0] == "style" or asked[1].startswith("text/css")
 
 
+def is_module(request: Request) -> bool:
+    """Whether a page, or a module, imports a module, which names itself as Referer likewise."""
+    asked = (header(request.headers, name) for name in ("sec-fetch-dest", "sec-fetch-mode"))
+    return tuple(asked) == ("script", "cors")
+
+
 def referring_host(request: Request) -> str:
     """The host of the page that it comes from; empty: none is named."""
     try:

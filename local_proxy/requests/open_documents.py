@@ -112,7 +112,7 @@ class Documents:
         return partition_of(request, self.initiators(request), framed=framed, document=document)
 
     def lend(self, request: Request) -> None:
-        """A style sheet goes to whoever makes this request."""
+        """A style sheet, or a module, goes to whoever makes this request."""
         self._lent.give(request.url, self.initiators(request).partition)
 
     def _pages(self) -> Iterator[InitiatorPage]:

@@ -112,7 +112,7 @@ class Terms:
     style: bool = False
     """A style asks for it."""
     sheet: str = ""
-    """URL of the style sheet that asks; empty: the page itself."""
+    """URL of the style sheet, or the module, that asks; empty: the page itself."""
     sheet_policy: str = ""
     """The Referrer-Policy that the sheet came with."""
     sandbox: frozenset[str] | None = None

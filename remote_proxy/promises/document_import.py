@@ -14,8 +14,9 @@ from typing import Final, Protocol
 import structlog
 
 from remote_proxy.import_drivers.css import CssImport
-from remote_proxy.import_drivers.found import BrowserTraits, Found
+from remote_proxy.import_drivers.found import MAX_FOUND, BrowserTraits, Found
 from remote_proxy.import_drivers.html import HtmlImport
+from remote_proxy.import_drivers.modules import ModuleImport
 from remote_proxy.promises.prefetch import Document, Prefetch, Prefetcher, referrer_policy
 from remote_proxy.promises.protections import Embedding, Integrity
 from remote_proxy.promises.reading_time import reading_time
@@ -135,6 +136,8 @@ class DocumentImport:
         self._elsewhere: set[str] = set()
         """Pictures that something else shows as well."""
         self._scripts: dict[str, Use] = {}
+        self._modules: dict[str, Found] = {}
+        """Scripts that may import others; some are no modules, and import none."""
         self._sheets: dict[str, Found] = {}
         self._sheet_policies: dict[str, str] = {}
         self._waiting: list[Found] = []
@@ -180,7 +183,7 @@ class DocumentImport:
         """For a style sheet of the document that came with these headers; None: it is none, or
         is not going to take effect."""
         found = self._sheets.get(url)
-        if found is None or not self._document.protections.show_sheet(found, headers):
+        if found is None or not self._document.protections.takes_effect(found, headers):
             return None
         self._sheet_policies[url] = referrer_policy(headers)
         driver = CssImport(
@@ -190,7 +193,24 @@ class DocumentImport:
             names=self._page.names,
             browser=self._page.browser,
         )
-        return Importer(driver, self._of_sheet, found.terms.integrity)
+        return Importer(driver, self._of_part, found.terms.integrity)
+
+    def imports(self, url: str) -> bool:
+        """Whether the document has a script of that URL which may import others."""
+        return url in self._modules
+
+    def import_by_script(self, url: str) -> None:
+        """A script of the document has asked for the module of that URL."""
+        if len(self._modules) < MAX_FOUND:
+            self._modules[url] = Found(url, Kind.SCRIPT, Use.DEFERRED, 0, cors=True)
+
+    def module(self, url: str, headers: Fields) -> Importer | None:
+        """For a script of the document that came with these headers; None: it imports none."""
+        found = self._modules.get(url)
+        if found is None or not self._document.protections.takes_effect(found, headers):
+            return None
+        driver = ModuleImport(url, found, referrer_policy=referrer_policy(headers))
+        return Importer(driver, self._of_module, found.terms.integrity)
 
     def shows(self, url: str) -> bool:
         """Whether the document's markup or styles show the picture at this address."""
@@ -226,8 +246,11 @@ class DocumentImport:
             early.clear()
         self._consider(ready)
 
-    def _of_sheet(self, finds: list[Found]) -> None:
-        """What sheets ask for waits until all policies of the page are known."""
+    def _of_module(self, finds: list[Found]) -> None:
+        self._of_part([found for found in finds if found.url not in self._scripts])
+
+    def _of_part(self, finds: list[Found]) -> None:
+        """What sheets and modules ask for waits until all policies of the page are known."""
         if self._page.scope.head_over:
             self._consider(finds)
         else:
@@ -250,10 +273,12 @@ class DocumentImport:
             self._wanted(wanted)
 
     def _by_now(self, found: Found) -> Found:
-        """A style asks when it is used, under the policies of then."""
+        """A style or a module asks when it is used, under the policies of then."""
+        scope = self._page.scope
+        if found.kind is Kind.SCRIPT and found.terms.sheet:
+            return replace(found, terms=replace(found.terms, metas=scope.metas))
         if not found.terms.style:
             return found
-        scope = self._page.scope
         policy = self._sheet_policies.get(found.terms.sheet, "")
         terms = replace(found.terms, metas=scope.metas, sheet_policy=policy)
         return replace(found, referrer_policy=scope.referrer_policy, terms=terms)
@@ -269,6 +294,8 @@ class DocumentImport:
         if found.kind is Kind.SCRIPT:
             was = self._scripts.setdefault(found.url, found.use)
             self._scripts[found.url] = found.use
+            if found.cors and len(self._modules) < MAX_FOUND and not protections.forbid(found):
+                self._modules.setdefault(found.url, found)
             if was is not found.use:
                 self._deferred(found.url, found.use is Use.DEFERRED)
             return

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final
 
 from remote_proxy.import_drivers.found import BrowserTraits, Found
-from remote_proxy.jobs.job import Job
+from remote_proxy.jobs.job import Job, kind_of
 from remote_proxy.origin.client import OriginResponse
 from remote_proxy.promises.document_import import HTML_TYPE, DocumentImport, Importer
 from remote_proxy.promises.moved import NextRequest, next_request
@@ -54,7 +54,7 @@ class _Page:
 
     imports: list[DocumentImport] = field(default_factory=list)
     promised: dict[int, DocumentImport] = field(default_factory=dict)
-    """Who asked for each style sheet and frame that is promised, by component."""
+    """Who asked for each style sheet, module and frame that is promised, by component."""
     told_of_scripts: bool = False
     """Its device wants to know what they can do."""
     cameras: bool = False
@@ -102,15 +102,19 @@ class Promising:
         """Of scripts of which devices are to be told."""
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
-        """Who reads a text for sub-resources: pages and the style sheets of documents."""
+        """Who reads a text for sub-resources: pages, and style sheets and modules of documents."""
         if job.request.method not in ("GET", "POST") or response.status != 200:
             return None
         essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if job.use is Use.DOCUMENT and (essence == HTML_TYPE or self._drivers.wants(essence)):
             return self._document(job, response, essence)
+        url = job.request.url
         if essence == "text/css":
-            owner = self._owner(job)
-            return owner.sheet(job.request.url, response.headers) if owner is not None else None
+            owner = self._owner(job, lambda one: one.links(url))
+            return owner.sheet(url, response.headers) if owner is not None else None
+        if kind_of(essence) is Kind.SCRIPT:
+            owner = self._owner(job, lambda one: one.imports(url)) or self._importing(job)
+            return owner.module(url, response.headers) if owner is not None else None
         return None
 
     def script(self, job: Job) -> NameSearch | None:
@@ -252,15 +256,26 @@ class Promising:
 
         return imports.page(plugged, html=essence == HTML_TYPE)
 
-    def _owner(self, job: Job) -> DocumentImport | None:
-        """The document that a style sheet belongs to; None: it can't be told."""
+    def _owner(self, job: Job, has: Callable[[DocumentImport], bool]) -> DocumentImport | None:
+        """The document that a style sheet or a module belongs to, of those that have it; None: it
+        can't be told."""
         page = self._pages.get(job.document)
         if page is None:
             return None
         if (owner := page.promised.pop(job.component, None)) is not None:
             return owner
-        owners = [one for one in page.imports if one.links(job.request.url)]
+        owners = [one for one in page.imports if has(one)]
         return owners[0] if len(owners) == 1 else None
+
+    def _importing(self, job: Job) -> DocumentImport | None:
+        """The document whose script has asked for a module by itself; None: none has, or one of
+        several."""
+        page, headers = self._pages.get(job.document), job.request.headers
+        asked = header(headers, "sec-fetch-dest"), header(headers, "sec-fetch-mode")
+        if page is None or job.promised or asked != ("script", "cors") or len(page.imports) != 1:
+            return None
+        page.imports[0].import_by_script(job.request.url)
+        return page.imports[0]
 
     def _embedding(self, job: Job) -> Embedding | None:
         """Where a document stands; None: in some frame, of which nothing is known."""
@@ -303,8 +318,9 @@ class Promising:
         ]
         if open_page is not None:
             open_page.components.update((name_of(job.request.url), job.component) for job in jobs)
-        for job in jobs:
-            if open_page is not None and (job.kind is Kind.STYLE or job.use is Use.DOCUMENT):
+        for one, job in zip(fresh, jobs, strict=True):
+            reads = job.kind is Kind.STYLE or job.use is Use.DOCUMENT or asking.imports(one.url)
+            if open_page is not None and reads:
                 open_page.promised[job.component] = asking
         for headers, same in groupby(jobs, key=lambda job: job.request.headers):
             if sum(len(name) + len(value) for name, value in headers) > MAX_SHARED:

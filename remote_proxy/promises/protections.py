@@ -134,8 +134,8 @@ class Protections:
             self._isolated,
         )
 
-    def show_sheet(self, found: Found, headers: Fields) -> bool:
-        """Whether a style sheet with these response headers takes effect, by its headers."""
+    def takes_effect(self, found: Found, headers: Fields) -> bool:
+        """Whether a style sheet, or a module, with these response headers does, by these."""
         if not found.terms.applies or origin(found.url) == origin(self._url):
             return found.terms.applies
         if found.cors:

@@ -125,6 +125,45 @@ def test_a_sheet_that_was_promised_brings_what_it_needs_for_its_page() -> None:
     assert world.job("d.png").document == 5
 
 
+JAVASCRIPT: Headers = [("content-type", "text/javascript")]
+
+
+def test_what_a_module_imports_is_promised_and_read_in_its_turn() -> None:
+    world = World()
+    world.page(b"<script type=module src=m.js></script><script src=c.js></script>")
+    world.promised()
+    assert world.read(world.job("m.js"), b'import "./n.js"; import "./c.js"; 1', JAVASCRIPT)
+    assert world.paths() == ["n.js"]  # the other is there already, and holds the page up
+    assert world.job("n.js").document == 5
+    assert world.read(world.job("n.js"), b'import "./m.js"; import "./o.js"', JAVASCRIPT)
+    assert world.paths() == ["o.js"]
+    assert not world.read(world.job("c.js"), b'import "./p.js"', JAVASCRIPT)
+
+
+@pytest.mark.parametrize(
+    ("allows", "read"),
+    [("*", True), ("http://a.test", True), ("http://c.test", False), ("", False)],
+)
+def test_a_module_of_another_origin_is_read_where_it_is_let_in(allows: str, read: bool) -> None:
+    world = World()
+    world.page(b"<script type=module src=http://b.test/m.js></script>")
+    world.promised()
+    told = [*JAVASCRIPT, ("access-control-allow-origin", allows)]
+    assert world.read(world.job("m.js"), b'import "./n.js"', told) is read
+    assert world.paths() == ["http://b.test/n.js"] * read
+
+
+@pytest.mark.parametrize(("mode", "read"), [("cors", True), ("no-cors", False)])
+def test_a_module_that_a_script_asks_for_is_read(mode: str, read: bool) -> None:
+    world = World()
+    world.page(b"<p>")
+    asked = [*ASKED, ("sec-fetch-dest", "script"), ("sec-fetch-mode", mode)]
+    request = m.Request(9, 5, "GET", "http://a.test/m.js", b"")
+    body = b'import "./n.js"'
+    assert world.read(Job.requested(request, asked, None), body, JAVASCRIPT) is read
+    assert world.paths() == ["n.js"] * read
+
+
 def test_a_sheet_that_no_page_links_is_not_read() -> None:
     world = World()
     world.page()

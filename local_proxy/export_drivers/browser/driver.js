@@ -124,7 +124,7 @@
     const offered = offers(image);
     let only = "";
     for (let i = 0; i < offered.length; i++) {
-      const url = plain(absolute(offered[i]));
+      const url = plain(i ? absolute(offered[i]) : offered[i]); // of the first it is that already
       if (!shown[url]?.beside || url === only) continue;
       if (only) return "";
       only = url;
