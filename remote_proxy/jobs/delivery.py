@@ -125,7 +125,8 @@ class Delivery:
         if self.job.use is Use.DOCUMENT and self.job.promised:
             self._kind = None  # a form may lead to anything
         if is_download(self.job, response.headers, content_type):
-            self._sender.tree.forget(self.job.component)  # where it was promised
+            if self.job.promised:
+                self._sender.tree.forget(self.job.component)  # it stands under its document there
             self._way.document, self._kind = m.UNATTRIBUTED, Kind.OTHER
             if self._sender.accepts(abilities.APPLICATIONS):
                 self._way.application = Application.OTHER

@@ -26,8 +26,6 @@ _OTHERWISE: Final = ("authorization", "range", "if-match", "if-unmodified-since"
 _AS_IT_WAS: Final = frozenset(
     (*SAME_IN_EVERY_REQUEST, "cache-control", "pragma", "upgrade-insecure-requests")
 )
-
-
 _FORM_LEADS_ON: Final = (301, 302, 303)
 """Statuses after which a form's browser asks by GET (Fetch, 4.4, 12)."""
 
@@ -38,6 +36,13 @@ class NextRequest(NamedTuple):
     url: str
     headers: tuple[tuple[str, str], ...]
     """All that an origin may vary by, `accept` aside, sorted by name."""
+
+
+def is_own_form(asked: OriginRequest) -> bool:
+    """Whether a page has sent a form to its own origin. Another site's goes without cookies that
+    are sent with what it leads to, and with what that needs (RFC 6265bis, 5.2: Lax)."""
+    own = header(asked.headers, "origin") == origin_of(asked.url)
+    return asked.method == "POST" and own
 
 
 def next_request(asked: OriginRequest, status: int, answer: Fields) -> NextRequest | None:
@@ -62,7 +67,7 @@ def _target(asked: OriginRequest, status: int, answer: Fields) -> str | None:
     form = asked.method == "POST"
     if status not in (_FORM_LEADS_ON if form else REDIRECTS) or header(answer, "clear-site-data"):
         return None
-    if not (form or asked.method == "GET"):
+    if not (is_own_form(asked) or asked.method == "GET"):
         return None
     url = resolve(asked.url, location) if location.isascii() else None
     if url is None or (url == asked.url and not form):

@@ -14,7 +14,7 @@ from remote_proxy.import_drivers.found import BrowserTraits, Found
 from remote_proxy.jobs.job import Job, kind_of
 from remote_proxy.origin.client import OriginResponse
 from remote_proxy.promises.document_import import HTML_TYPE, DocumentImport, Importer
-from remote_proxy.promises.moved import NextRequest, next_request
+from remote_proxy.promises.moved import NextRequest, is_own_form, next_request
 from remote_proxy.promises.plugged_drivers import PluggedDrivers
 from remote_proxy.promises.prefetch import Document, Prefetch
 from remote_proxy.promises.protections import TOP, Embedding, shown
@@ -103,7 +103,8 @@ class Promising:
 
     def importer(self, job: Job, response: OriginResponse) -> Importer | None:
         """Who reads a text for sub-resources: pages, and style sheets and modules of documents."""
-        if job.request.method not in ("GET", "POST") or response.status != 200:
+        read = job.request.method == "GET" or is_own_form(job.request)
+        if not read or response.status != 200:
             return None
         essence = header(response.headers, "content-type").partition(";")[0].strip().lower()
         if job.use is Use.DOCUMENT and (essence == HTML_TYPE or self._drivers.wants(essence)):

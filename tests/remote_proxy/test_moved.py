@@ -75,6 +75,13 @@ def test_a_form_leads_to_a_page_that_is_asked_for_without_it(status: int, to: st
     assert found.headers == tuple(sorted(TOLD))
 
 
+@pytest.mark.parametrize("origin", ["https://b.test", "http://a.test", "null", ""])
+def test_a_form_of_another_origin_is_left_to_the_browser(origin: str) -> None:
+    """Its page may be asked for with cookies that the form went without."""
+    asked = [*TOLD, ("origin", origin)]
+    assert after("https://a.test/form", "/shown", asked=asked, status=303, method="POST") is None
+
+
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "OPTIONS", "CONNECT"])
 def test_nothing_else_is_followed(method: str) -> None:
     assert after("https://a.test/", "/en/", method=method, status=303) is None

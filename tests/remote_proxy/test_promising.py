@@ -188,10 +188,13 @@ def test_only_pages_that_are_shown_are_read(method: str, headers: Headers, statu
     assert world.promising.importer(job, answer) is None
 
 
-def test_a_page_that_answers_a_form_is_read() -> None:
+@pytest.mark.parametrize(("origin", "read"), [("http://a.test", True), ("http://b.test", False)])
+def test_a_page_that_answers_a_form_of_its_own_is_read(origin: str, read: bool) -> None:
     world = World()
-    job = Job.requested(m.Request(5, 5, "POST", PAGE, b""), ASKED, None)
-    assert world.promising.importer(job, response(BODY, headers=HTML, status=200)) is not None
+    asked = [*ASKED, ("origin", origin)]
+    job = Job.requested(m.Request(5, 5, "POST", PAGE, b""), asked, None)
+    found = world.promising.importer(job, response(BODY, headers=HTML, status=200))
+    assert (found is not None) is read
 
 
 def test_what_may_not_come_unasked_does_not() -> None:
