@@ -122,9 +122,13 @@ class Demultiplexer:
     def cancel(
         self, component: Component, *, status: int = 499, reason: str = "nobody wanted this"
     ) -> None:
-        """Nobody wants it any more; who reads it all the same is told that it ends here."""
-        self._ended(component.id)
-        if self._arrivals.pop(component.id, None) is not None:
+        """Nobody wants it any more; who reads it all the same is told that it ends here. Where all
+        of it is here the remote still waits for what was going up."""
+        cut = self._ended(component.id)
+        if self._arrivals.pop(component.id, None) is None:
+            if cut:
+                self._say(m.Reset(component.id, reason))
+        else:
             self._say(m.Cancel(component.id))
             self._close_node(component.document)
             self._fail(component, ComponentFailed(status, reason))

@@ -14,6 +14,7 @@ class Tunnel:
     """The far end of a tunnel, as a front sees it (local_proxy.http.model.Duplex)."""
 
     def __init__(self, component: Component, up: Outgoing, session: LocalSession) -> None:
+        self._ended_up = self._ended_down = False
         self._component = component
         self._down = component.read()
         self._up = up
@@ -23,9 +24,11 @@ class Tunnel:
     async def read(self) -> bytes:
         """Some bytes towards the client; empty at the end, also when the link is lost."""
         try:
-            return await anext(self._down, b"")
+            data = await anext(self._down, b"")
         except ComponentFailed:
             return b""
+        self._ended_down |= not data
+        return data
 
     async def write(self, data: bytes) -> None:
         """Bytes from the client. Returns when there is room for more."""
@@ -39,9 +42,11 @@ class Tunnel:
 
     async def end(self) -> None:
         """The client has no more to send; reading goes on."""
+        self._ended_up = True
         self._up.finish()
 
     async def close(self) -> None:
-        """Both ways end."""
+        """Both ways end. Where both have done so by themselves, what is queued still goes up."""
         await self._down.aclose()
-        self._session.cancel(self._component)
+        if not (self._ended_up and self._ended_down):
+            self._session.cancel(self._component)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
+
+import pytest
 
 from tests.end_to_end.pair import all_three, run, until
 from wire.credit import INITIAL
@@ -64,5 +68,40 @@ def test_a_tunnel_that_can_not_be_had_says_so() -> None:
             assert status == 502
             writer.close()
             await writer.wait_closed()
+
+    run(go())
+
+
+@pytest.mark.parametrize("aborts", [False, True])
+def test_the_remote_hears_of_the_end_of_one_that_its_server_ended_first(aborts: bool) -> None:
+    """All that its client has said, too, unless the client broke off."""
+    words = b"all is well " * 50_000
+    heard: list[bytes] = []
+
+    async def go() -> None:
+        async def part(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"bye")
+            writer.write_eof()
+            heard.append(await reader.read())
+            writer.close()
+
+        server = await asyncio.start_server(part, "127.0.0.1", 0)
+        where = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server, all_three() as (_, both):
+            for _ in range(10):
+                _, reader, writer = await both.client.connect(where)
+                assert await reader.read() == b"bye"
+                if aborts:
+                    end = writer.get_extra_info("socket")
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    writer.transport.abort()
+                else:
+                    writer.write(words)
+                    writer.close()
+                    await writer.wait_closed()
+            await until(lambda: both.session.statistics().deliveries == 0)
+            assert aborts or heard == [words] * 10
+            session = both.local.uplink.session
+            assert session is not None and not session.uploads.under_way
 
     run(go())

@@ -12,6 +12,7 @@ from local_proxy.front.http1.front import FrontStatistics
 from local_proxy.front.listener import Front
 from local_proxy.front.socks.connection import METHODS
 from local_proxy.front.socks.words import VERSION, SocksReply, reply
+from local_proxy.front.tls.connects import SILENCE
 from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Response
 from tests.local_proxy.http1_client import response
@@ -83,7 +84,7 @@ def test_http_at_its_port_is_a_request_by_the_name_that_it_says() -> None:
         for piece in (b"G", b"ET", b" /one HTTP/1.1\r\nhost: a.test\r\n\r\n"):
             writer.write(piece)
             await writer.drain()
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(2 * SILENCE if piece == b"G" else 0.01)
         assert (await response(reader))[1] == b"http://a.test/one"
         writer.write(b"GET /two HTTP/1.1\r\nhost: a.test\r\n\r\n")
         assert (await response(reader))[1] == b"http://a.test/two"

@@ -27,7 +27,7 @@ from local_proxy.front.socks.words import (
     reply,
     request,
 )
-from local_proxy.front.tls.connects import SILENCE, Connects
+from local_proxy.front.tls.connects import HELLO_TIME, SILENCE, Connects
 from local_proxy.http.client_stream import ClientStream
 from local_proxy.http.front_limits import FrontLimits
 from local_proxy.http.model import Response
@@ -141,14 +141,17 @@ class SocksConnection:
         self._client.close()
 
     async def _speaks_http(self) -> bool:
-        """Whether its first bytes are a request; who says nothing waits for the server."""
+        """Whether its first bytes are a request; who says nothing waits for the server, and who has
+        begun one may be busy."""
+        clock = asyncio.get_running_loop().time
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SILENCE):
+            async with asyncio.timeout(HELLO_TIME if self._data else SILENCE) as deadline:
                 while self._may_be_http():
                     data = await self._client.read()
                     if not data:
                         break
                     self._data += data
+                    deadline.reschedule(clock() + HELLO_TIME)
         return self._data.startswith(METHODS)
 
     def _may_be_http(self) -> bool:
