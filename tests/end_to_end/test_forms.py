@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.browsers.bidi import EXECUTABLE, certificates_can_be_added
 from tests.end_to_end.origin import Asked
 from tests.end_to_end.pair import until
 from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_https_chromium import picture
 from tests.end_to_end.test_moved_pages import DELAY, PAGE, World, in_chromium, world
-from tests.end_to_end.test_standing_in import firefox
+from tests.end_to_end.test_standing_in import firefox, in_firefox
 
 FORM = b"""<!doctype html><title>form</title><link rel=stylesheet href=/style.css>
 <form method=post action="/taken"><input name=word value=yes></form>"""
@@ -163,8 +162,7 @@ def test_what_a_page_needs_that_answers_a_form_is_promised(tmp_path: Path) -> No
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
-@pytest.mark.skipif(not certificates_can_be_added(), reason="no certutil (libnss3-tools)")
+@in_firefox
 def test_in_firefox_too(tmp_path: Path) -> None:
     async def go() -> None:
         async with firefox(tmp_path) as (origin, both, tab):

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.browsers.bidi import EXECUTABLE, certificates_can_be_added
 from tests.end_to_end.origin import Asked
 from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_moved_pages import DELAY, World, in_chromium, world
-from tests.end_to_end.test_standing_in import firefox
+from tests.end_to_end.test_standing_in import firefox, in_firefox
 
 CHAIN = {
     "/js/app.js": '/*! app */ import {deep} from "./one.js"; document.title = deep;',
@@ -79,8 +78,7 @@ def test_a_module_that_its_page_forbids_is_not_fetched(tmp_path: Path) -> None:
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
-@pytest.mark.skipif(not certificates_can_be_added(), reason="no certutil (libnss3-tools)")
+@in_firefox
 def test_in_firefox_too(tmp_path: Path) -> None:
     async def go() -> None:
         async with firefox(tmp_path) as (origin, both, tab):

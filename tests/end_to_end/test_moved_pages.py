@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.browsers.bidi import EXECUTABLE, certificates_can_be_added
 from bench.browsers.cdp import Tab, find_chromium
 from emulation.relay.relay import Relay
 from local_proxy.front.tls.authority import Authority
@@ -21,7 +20,7 @@ from tests.end_to_end.roots import Root
 from tests.end_to_end.test_chromium import becomes
 from tests.end_to_end.test_https_chromium import picture, tab_through
 from tests.end_to_end.test_ssrf import Names
-from tests.end_to_end.test_standing_in import firefox
+from tests.end_to_end.test_standing_in import firefox, in_firefox
 
 in_chromium = pytest.mark.skipif(find_chromium() is None, reason="no Chromium on this machine")
 
@@ -205,8 +204,7 @@ def test_a_page_that_leads_to_itself_ends_where_the_browser_ends_it(tmp_path: Pa
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
-@pytest.mark.skipif(not certificates_can_be_added(), reason="no certutil (libnss3-tools)")
+@in_firefox
 def test_in_firefox_too(tmp_path: Path) -> None:
     async def go() -> None:
         async with firefox(tmp_path) as (origin, both, tab):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -40,6 +40,13 @@ STATE = """JSON.stringify([...document.images].map(one =>
 
 STANDS_IN = """window.found = [...document.images].findIndex(one =>
   !one.complete && getComputedStyle(one).content.includes("sluice-level"))"""
+
+
+def in_firefox(test: Callable[..., None]) -> Callable[..., None]:
+    """Marks one that needs Firefox, and its trust in an authority of ours."""
+    trust = pytest.mark.skipif(not certificates_can_be_added(), reason="no libnss3-tools here")
+    there = pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
+    return there(trust(test))
 
 
 @asynccontextmanager
@@ -143,8 +150,7 @@ def test_all_of_a_page_stand_in_before_any_is_here(tag: str, tmp_path: Path) -> 
     asyncio.run(asyncio.wait_for(go(), 60))
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="no firefox on this machine")
-@pytest.mark.skipif(not certificates_can_be_added(), reason="no certutil (libnss3-tools)")
+@in_firefox
 def test_in_firefox_too(tmp_path: Path) -> None:
     tag = "<img src=/{}.webp width=200 height=150>"
 

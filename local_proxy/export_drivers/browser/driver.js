@@ -355,7 +355,7 @@
   const watcher = new IntersectionObserver((entries) => {
     for (let i = 0; i < entries.length; i++) {
       const { target, isIntersecting, boundingClientRect: box } = entries[i];
-      const url = plain(target.currentSrc || target.src);
+      const url = address(target) || plain(target.src);
       if (!url.startsWith("http:") && !url.startsWith("https:")) continue;
       if (isIntersecting) viewed[url] = true;
       else delete viewed[url];
@@ -373,7 +373,7 @@
     looking = 0;
     for (let i = 0; i < pictures.length; i++) {
       const image = pictures[i];
-      if (!has(watched, image) && (image.currentSrc || image.complete)) {
+      if (!has(watched, image) && (image.complete || address(image))) {
         add(watched, image);
         observe(watcher, image);
       }
@@ -387,7 +387,7 @@
 
   let resting = 0;
   const pointer = (event) => {
-    const url = event.target?.localName === "img" ? plain(event.target.currentSrc) : "";
+    const url = event.target?.localName === "img" ? address(event.target) : "";
     cancel(resting);
     resting = later(() => { news.p = url; soon(); }, 150);
   };
@@ -396,11 +396,11 @@
     if (!event.isTrusted || !event.altKey || !event.shiftKey || event.button !== 0) return;
     const under = beneath(document, event.clientX, event.clientY);
     for (let i = 0; i < under.length; i++) {
-      if (under[i].localName !== "img" || !under[i].currentSrc) continue;
+      if (under[i].localName !== "img" || !address(under[i])) continue;
       prevent(event);
       stop(event);
       if (event.type !== "click") return;
-      return wish(plain(under[i].currentSrc));
+      return wish(address(under[i]));
     }
   };
   // Whether anything plays: it has its rate then, and what is only prepared has not.
