@@ -129,8 +129,11 @@ class Core(Protocol):
     async def handle(self, request: Request) -> Response:
         """Answer it. Must not raise; cancelled when the client leaves before the head is out."""
 
-    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
-        """Open a tunnel, or say why not. `tls`: made and verified at the other end."""
+    async def connect(
+        self, host: str, port: int, *, tls: bool = False, early: bytes = b""
+    ) -> Duplex | Response:
+        """Open a tunnel, or say why not. `tls`: made and verified at the other end. `early`: what
+        the server gets first, which goes with the question and saves a round trip."""
 
 
 Handler = Callable[[Request], Awaitable[Response]]

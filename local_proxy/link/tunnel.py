@@ -32,13 +32,17 @@ class Tunnel:
 
     async def write(self, data: bytes) -> None:
         """Bytes from the client. Returns when there is room for more."""
+        self.say(data)
+        await self._up.room()
+
+    def say(self, data: bytes) -> None:
+        """The same, of little: it need not be known yet that there is a server."""
         now = asyncio.get_running_loop().time()
         talked = self._talk.talks
         talks = self._talk.say(len(data), now=now, rate=self._session.rate_up)
         if talks != talked:
             self._session.set_talk(self._up, talks)
         self._up.write(data)
-        await self._up.room()
 
     async def end(self) -> None:
         """The client has no more to send; reading goes on."""

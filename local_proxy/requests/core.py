@@ -340,7 +340,9 @@ class ProxyCore:
 
     # -- tunnels -----------------------------------------------------------------------------------
 
-    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
+    async def connect(
+        self, host: str, port: int, *, tls: bool = False, early: bytes = b""
+    ) -> Duplex | Response:
         """Open a tunnel, opaque and a component of its own."""
         request = Request("CONNECT", f"https://{host}:{port}/", [])
         session = await self._uplink.wait_session(self._patience)
@@ -357,7 +359,9 @@ class ProxyCore:
             *("CONNECT", component.url, []), has_body=True, tls=tls, application=whose
         )
         session.request(component, asked)
-        up = session.upload(component.id, tunnel=True)
+        tunnel = Tunnel(component, session.upload(component.id, tunnel=True), session)
+        if early:
+            tunnel.say(early)
         try:
             head = await component.wait_head()
         except ComponentFailed as failure:
@@ -368,7 +372,7 @@ class ProxyCore:
         if head.status != 200:
             session.cancel(component)
             return error_page(502, f"{host}:{port} could not be reached")
-        return Tunnel(component, up, session)
+        return tunnel
 
 
 def _in_document(placed: PlacedRequest, kept: KeptPromise) -> PlacedRequest:

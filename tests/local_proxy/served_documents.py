@@ -67,7 +67,7 @@ class ServedDocument:
             return Response(200, [], b"{}")
         return Response(self.status, [], self._stream(), on_done=[lambda _: self.left.set()])
 
-    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
+    async def connect(self, host: str, port: int, **how: object) -> Duplex | Response:
         return Response(403, [])
 
     async def _stream(self) -> AsyncIterator[bytes]:

@@ -180,5 +180,5 @@ class Site:
         self.export.open_document(self.opened, request.url)
         return self.export.document_response(self.opened, response)
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(self, host: str, port: int, **how: object) -> Duplex | Response:
         return Response(403, [], b"no tunnels here")

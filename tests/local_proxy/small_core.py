@@ -47,6 +47,10 @@ class SmallCore:
     async def handle(self, request: Request) -> Response:
         return await self.handler(request)
 
-    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
+    async def connect(
+        self, host: str, port: int, *, tls: bool = False, early: bytes = b""
+    ) -> Duplex | Response:
         self.asked.append((host, port))
+        if early and not isinstance(self.far, Response):
+            await self.far.write(early)
         return self.far

@@ -96,8 +96,12 @@ class OneTunnel:
     async def handle(self, request: Request) -> Response:
         raise AssertionError("nothing was to be adapted")
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(
+        self, host: str, port: int, *, tls: bool = False, early: bytes = b""
+    ) -> Duplex | Response:
         self.asked.append((host, port))
+        if self.far is not None:
+            self.far.got += early
         return self.far or error_page(502, "nobody there")
 
 

@@ -297,8 +297,12 @@ class Far(SmallCore):
         self.server = server
         self.connected: list[tuple[str, int, bool]] = []
 
-    async def connect(self, host: str, port: int, *, tls: bool = False) -> Duplex | Response:
+    async def connect(
+        self, host: str, port: int, *, tls: bool = False, early: bytes = b""
+    ) -> Duplex | Response:
         self.connected.append((host, port, tls))
+        if early and not isinstance(self.server, Response):
+            await self.server.write(early)
         return self.server
 
 
@@ -375,6 +379,18 @@ def test_a_server_that_speaks_no_http_is_a_bad_gateway(said: bytes) -> None:
         answer = await open_websocket(Far(server), OPENING)
         assert isinstance(answer, Response)
         assert (answer.status, server.closed) == (502, 1)
+
+    run(main())
+
+
+def test_a_question_that_is_no_http_goes_to_no_server() -> None:
+    async def main() -> None:
+        core = Far(Server(AGREED))
+        asked = Request("GET", "http://a.test/chat", [*OPENING.headers, ("x-a", "b\r\nc: d")])
+        answer = await open_websocket(core, asked)
+        assert isinstance(answer, Response)
+        assert answer.status == 400
+        assert not core.connected
 
     run(main())
 

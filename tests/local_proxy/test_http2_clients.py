@@ -32,7 +32,7 @@ class Core:
         text = f"{request.method} {request.url} {request.multiplexed} {digest.hexdigest()}"
         return Response(200, [("content-type", "text/plain")], text.encode())
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(self, host: str, port: int, **how: object) -> Duplex | Response:
         return Response(502, [], b"")
 
 

@@ -29,7 +29,7 @@ class Core:
                 pass
         return Response(200, [("content-type", "text/plain")], b"some bytes to send " * 5)
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(self, host: str, port: int, **how: object) -> Duplex | Response:
         return Response(502, [], b"")
 
 

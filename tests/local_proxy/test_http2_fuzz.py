@@ -58,7 +58,7 @@ class Core:
                 size += len(chunk)
         return Response(200, [], b"x" * size)
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(self, host: str, port: int, **how: object) -> Duplex | Response:
         return Response(502, [], b"")
 
 

@@ -315,6 +315,27 @@ def test_a_tunnel_is_opened_or_said_why_not() -> None:
     run(main())
 
 
+def test_what_the_server_gets_first_goes_with_the_wish_for_a_tunnel() -> None:
+    """A round trip sooner than behind the answer: WebSockets, and TLS that stays opaque."""
+
+    async def main() -> None:
+        async with at_work() as at:
+            opening = asyncio.ensure_future(at.proxy.core.connect("a.test", 443, early=b"hello"))
+            await moment()
+            asked = at.remote.asked[0]
+            assert at.remote.uploaded[asked.component] == b"hello"
+            assert not opening.done()
+            at.remote.head(asked.component)
+            tunnel = await opening
+            assert isinstance(tunnel, Tunnel)
+            await tunnel.write(b", you")
+            await moment()
+            assert at.remote.uploaded[asked.component] == b"hello, you"
+            await tunnel.close()
+
+    run(main())
+
+
 def test_who_leaves_before_there_is_an_answer_is_told_to_the_remote() -> None:
     async def main() -> None:
         async with at_work() as at:

@@ -150,7 +150,7 @@ class Core:
             return await self.pages.handle(request)
         return Response(200, [("content-type", "text/html")], b"<title>through</title>")
 
-    async def connect(self, host: str, port: int) -> Duplex | Response:
+    async def connect(self, host: str, port: int, **how: object) -> Duplex | Response:
         return Response(403, [], b"")
 
 

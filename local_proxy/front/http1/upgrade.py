@@ -1,9 +1,10 @@
 """WebSockets in HTTP/1.1: a request that asks for another protocol, as a tunnel to its server.
 
-The remote connects (with TLS, for https), we ask there for the switch, and hand back whatever the
-server says: 101 and a stream of bytes, or an ordinary response. Only WebSockets: other protocols
-are offered hop by hop and a proxy may not pass them on (RFC 9110, 7.8; RFC 6455, 4). For every
-front. Must not know: sockets of clients, what the bytes are.
+The remote connects (with TLS, for https) and asks there for the switch at once, since the question
+goes with the wish for a tunnel. Handed back is whatever the server says: 101 and a stream of bytes,
+or an ordinary response. Only WebSockets: other protocols are offered hop by hop and a proxy may not
+pass them on (RFC 9110, 7.8; RFC 6455, 4). For every front. Must not know: sockets of clients, what
+the bytes are.
 """
 
 from __future__ import annotations
@@ -64,13 +65,18 @@ async def open_websocket(core: Core, request: Request) -> Switched | Response:
     tls = url.scheme == "https"
     host = url.hostname or ""
     host = f"[{host}]" if ":" in host else host
-    far = await core.connect(host, url.port or (443 if tls else 80), tls=tls)
+    http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
+    port = url.port or (443 if tls else 80)
+    try:
+        question = _question(http, request)
+    except h11.LocalProtocolError as error:
+        return error_page(400, f"No server can be asked this: {error}.")
+    far = await core.connect(host, port, tls=tls, early=question)
     if isinstance(far, Response):
         return far
-    asked = _Asked(far)
     try:
         async with asyncio.timeout(HEAD_TIME):
-            answer = await asked.ask(request)
+            answer = await _answer(http, far)
     except (h11.ProtocolError, TimeoutError) as error:
         await far.close()
         late = isinstance(error, TimeoutError)
@@ -82,42 +88,32 @@ async def open_websocket(core: Core, request: Request) -> Switched | Response:
     return answer
 
 
-class _Asked:
-    """A server that was asked for the switch."""
+def _question(http: h11.Connection, request: Request) -> bytes:
+    """The request for the switch, as it goes to the server."""
+    target = "/" + request.url.split("/", 3)[3]
+    kept = without(request.headers, (WITHIN,))
+    fields = [*kept, ("connection", "Upgrade"), ("upgrade", PROTOCOL)]
+    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
+    head = h11.Request(method=request.method, target=target, headers=encoded)
+    return (http.send(head) or b"") + (http.send(h11.EndOfMessage()) or b"")
 
-    def __init__(self, far: Duplex) -> None:
-        self._far = far
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
 
-    async def ask(self, request: Request) -> Switched | Response:
-        """Its answer. Raises h11.ProtocolError."""
-        target = "/" + request.url.split("/", 3)[3]
-        kept = without(request.headers, (WITHIN,))
-        fields = [*kept, ("connection", "Upgrade"), ("upgrade", PROTOCOL)]
-        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
-        head = h11.Request(method=request.method, target=target, headers=encoded)
-        http = self._http
-        await self._far.write((http.send(head) or b"") + (http.send(h11.EndOfMessage()) or b""))
-        while not isinstance(event := await self._event(), h11.Response):
-            if isinstance(event, h11.InformationalResponse) and event.status_code == 101:
-                return self._switched(event)
-            if not isinstance(event, h11.InformationalResponse):
-                raise h11.RemoteProtocolError("no answer")
-        headers = _decoded(event)
-        lengths = [int(value) for name, value in headers if name == "content-length"]
-        chunked = any(name == "transfer-encoding" for name, _ in headers)
-        kept = [(name, value) for name, value in end_to_end(headers) if name not in _UNTOLD]
-        length = lengths[0] if lengths and not chunked else None
-        return Response(event.status_code, kept, _Rest(http, self._far), length)
-
-    def _switched(self, event: h11.InformationalResponse) -> Switched:
-        headers = _decoded(event)
-        if PROTOCOL not in _tokens(headers, "upgrade"):
-            raise h11.RemoteProtocolError("a switch to something else")
-        return Switched(end_to_end(headers), _Begun(self._far, self._http.trailing_data[0]))
-
-    async def _event(self) -> object:
-        return await _next(self._http, self._far)
+async def _answer(http: h11.Connection, far: Duplex) -> Switched | Response:
+    """What the server says to that. Raises h11.ProtocolError."""
+    while not isinstance(event := await _next(http, far), h11.Response):
+        if isinstance(event, h11.InformationalResponse) and event.status_code == 101:
+            headers = _decoded(event)
+            if PROTOCOL not in _tokens(headers, "upgrade"):
+                raise h11.RemoteProtocolError("a switch to something else")
+            return Switched(end_to_end(headers), _Begun(far, http.trailing_data[0]))
+        if not isinstance(event, h11.InformationalResponse):
+            raise h11.RemoteProtocolError("no answer")
+    headers = _decoded(event)
+    lengths = [int(value) for name, value in headers if name == "content-length"]
+    chunked = any(name == "transfer-encoding" for name, _ in headers)
+    kept = [(name, value) for name, value in end_to_end(headers) if name not in _UNTOLD]
+    length = lengths[0] if lengths and not chunked else None
+    return Response(event.status_code, kept, _Rest(http, far), length)
 
 
 class _Rest(AsyncGenerator[bytes, None]):

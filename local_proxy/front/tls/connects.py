@@ -140,10 +140,10 @@ class Connects:
             return _Heard(self, self._https, host, port, client)
         return await self.tunnel(host, port)
 
-    async def tunnel(self, host: str, port: int) -> _Opaque[Duplex] | Response:
-        """An opaque one, as far as the server."""
+    async def tunnel(self, host: str, port: int, early: bytes = b"") -> _Opaque[Duplex] | Response:
+        """An opaque one, as far as the server, which gets `early` first."""
         try:
-            far = await self._core.connect(host, port)
+            far = await self._core.connect(host, port, early=early)
         except Exception as error:
             log.exception("core failed", host=host, port=port)
             return error_page(502, f"The proxy failed: {type(error).__name__}.")
@@ -286,9 +286,9 @@ class _Heard:
             self.https.rejected(self.host, self.client, sure=tls.distrusted)
 
     async def _pass_through(self, client: ClientStream, first: bytes) -> None:
-        server = asyncio.create_task(self._opened())
+        server = asyncio.create_task(self._opened(first))
         try:
-            await self._carry_on(client, first, server)
+            await self._carry_on(client, b"", server)
         finally:
             await _let_go(server)
 
@@ -308,9 +308,9 @@ class _Heard:
         else:
             await way.carry(client, first)
 
-    async def _opened(self) -> _Opaque[Awaited] | None:
+    async def _opened(self, early: bytes = b"") -> _Opaque[Awaited] | None:
         """A tunnel, whose first bytes are awaited; None: there is none."""
-        way = await self.connects.tunnel(self.host, self.port)
+        way = await self.connects.tunnel(self.host, self.port, early)
         return None if isinstance(way, Response) else _Opaque(Awaited(way.far), way.idle_time)
 
 
