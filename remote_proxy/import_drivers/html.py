@@ -7,6 +7,7 @@ makes a browser fetch. This module decides the charset, the bounds, and what is 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from lxml import etree
 from remote_proxy.import_drivers.charset import Decoder, from_content_type
 from remote_proxy.import_drivers.found import BrowserTraits, Findings, Found, Names
 from remote_proxy.import_drivers.page import ElementReader, TooDeep
-from remote_proxy.import_drivers.scope import Scope
+from remote_proxy.import_drivers.scope import Attributes, Scope
 from web.content_security import ContentPolicy
 
 MAX_PAGE: Final = 8 << 20
@@ -36,11 +37,12 @@ class HtmlImport:
         content_type: str = "",
         browser: BrowserTraits | None = None,
         policies: tuple[ContentPolicy, ...] = (),
+        links: Sequence[Attributes] = (),
         top_level: bool = True,
     ) -> None:
         """`base_url`: of the response. `browser`: who asked for it; None: as any may be.
-        `policies`: of the response. `top_level`: False for the page of an iframe, whose icons
-        nobody fetches."""
+        `policies`, and early `links` (link_fields.py): of the response. `top_level`: False for the
+        page of an iframe, whose icons nobody fetches."""
         self.browser = browser or BrowserTraits()
         self.names = Names()
         """Shared with the CssImport of each sheet of this page."""
@@ -50,6 +52,8 @@ class HtmlImport:
             base_url, self._findings, self.browser, self.names,
             policies=policies, top_level=top_level,
         )  # fmt: skip
+        for attributes in links:
+            self._page.link(attributes)
         target: Any = self._page  # The stubs ask for comment(), lxml does not.
         self._parser: etree.HTMLParser | None = etree.HTMLParser(
             target=target, encoding="utf-8", huge_tree=True

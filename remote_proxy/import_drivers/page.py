@@ -96,13 +96,35 @@ class ElementReader:
         self._last_scripts: list[str] = []
         """Those behind which nothing has come that a page shows."""
         self._tags: dict[str, Callable[[Attributes], None]] = {
-            "base": self.scope.on_base, "meta": self.scope.on_meta, "link": self._on_link,
+            "base": self.scope.on_base, "meta": self.scope.on_meta, "link": self.link,
             "script": self._on_script, "style": self._on_style, "img": self._on_img,
             "picture": self._on_picture, "source": self._on_source, "image": self._on_image,
             "feimage": self._on_image, "use": self._on_use, "input": self._on_input,
             "video": self._on_video, "audio": self._on_media, "iframe": self._on_iframe,
             "frame": self._on_frame, "object": self._on_object, "embed": self._on_embed,
         }  # fmt: skip
+
+    def link(self, attributes: Attributes) -> None:
+        """A <link>, or a Link field of the response, which says the same before all markup."""
+        words = attributes.get("rel", "").lower().split()
+        href = attributes.get("href")
+        if not href and "imagesrcset" not in attributes:
+            return
+        shown = matches(attributes.get("media", ""), self._browser)
+        if "stylesheet" in words:
+            kind = attributes.get("type", "").partition(";")[0].strip().lower()
+            if kind in ("", "text/css") and "disabled" not in attributes:
+                later = not shown or "alternate" in words
+                terms = Terms(applies=not later and self.scope.prefers(attributes))
+                self._add(href, Kind.STYLE, Use.BLOCKING, attributes, lazy=later, terms=terms)
+        elif "modulepreload" in words:
+            if attributes.get("as", "").lower() in ("", "script"):
+                self._add(href, Kind.SCRIPT, Use.DEFERRED, attributes, cors=True)
+        elif "preload" in words:
+            self._preload(attributes, shown=shown)
+        elif "icon" in words and self._top_level:
+            self._add(href, Kind.IMAGE, Use.BACKGROUND, attributes, lazy=self._icon or not shown)
+            self._icon = self._icon or shown
 
     # -- called by the parser -----------------------------------------------------------------
 
@@ -245,27 +267,6 @@ class ElementReader:
         if scanner is not None:
             scanner.feed(text)
             scanner.close()
-
-    def _on_link(self, attributes: Attributes) -> None:
-        words = attributes.get("rel", "").lower().split()
-        href = attributes.get("href")
-        if not href and "imagesrcset" not in attributes:
-            return
-        shown = matches(attributes.get("media", ""), self._browser)
-        if "stylesheet" in words:
-            kind = attributes.get("type", "").partition(";")[0].strip().lower()
-            if kind in ("", "text/css") and "disabled" not in attributes:
-                later = not shown or "alternate" in words
-                terms = Terms(applies=not later and self.scope.prefers(attributes))
-                self._add(href, Kind.STYLE, Use.BLOCKING, attributes, lazy=later, terms=terms)
-        elif "modulepreload" in words:
-            if attributes.get("as", "").lower() in ("", "script"):
-                self._add(href, Kind.SCRIPT, Use.DEFERRED, attributes, cors=True)
-        elif "preload" in words:
-            self._preload(attributes, shown=shown)
-        elif "icon" in words and self._top_level:
-            self._add(href, Kind.IMAGE, Use.BACKGROUND, attributes, lazy=self._icon or not shown)
-            self._icon = self._icon or shown
 
     def _preload(self, attributes: Attributes, *, shown: bool) -> None:
         target = _PRELOADS.get(attributes.get("as", "").strip().lower())

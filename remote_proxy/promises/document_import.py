@@ -16,6 +16,7 @@ import structlog
 from remote_proxy.import_drivers.css import CssImport
 from remote_proxy.import_drivers.found import MAX_FOUND, BrowserTraits, Found
 from remote_proxy.import_drivers.html import HtmlImport
+from remote_proxy.import_drivers.link_fields import early_links
 from remote_proxy.import_drivers.modules import ModuleImport
 from remote_proxy.promises.prefetch import Document, Prefetch, Prefetcher, referrer_policy
 from remote_proxy.promises.protections import Embedding, Integrity
@@ -148,6 +149,7 @@ class DocumentImport:
             content_type=header(list(document.response_headers), "content-type"),
             browser=document.browser,
             policies=document.protections.policies,
+            links=early_links(document.response_headers),
             top_level=not document.embedding.ancestors,
         )
 
