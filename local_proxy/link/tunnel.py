@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from local_proxy.link.components import Component, ComponentFailed
 from local_proxy.link.session import LocalSession
@@ -13,7 +14,16 @@ from transport.sending.talk import Talk
 class Tunnel:
     """The far end of a tunnel, as a front sees it (local_proxy.http.model.Duplex)."""
 
-    def __init__(self, component: Component, up: Outgoing, session: LocalSession) -> None:
+    def __init__(
+        self,
+        component: Component,
+        up: Outgoing,
+        session: LocalSession,
+        *,
+        opened: Callable[[bool], None] | None = None,
+    ) -> None:
+        """`opened`: of a tunnel whose client takes it for open; told whether it has been, once."""
+        self._opened = opened
         self._ended_up = self._ended_down = False
         self._component = component
         self._down = component.read()
@@ -24,11 +34,23 @@ class Tunnel:
     async def read(self) -> bytes:
         """Some bytes towards the client; empty at the end, also when the link is lost."""
         try:
+            if self._opened is not None and not await self._opens(self._opened):
+                return b""
             data = await anext(self._down, b"")
         except ComponentFailed:
             return b""
         self._ended_down |= not data
         return data
+
+    async def _opens(self, told: Callable[[bool], None]) -> bool:
+        try:
+            stands = (await self._component.wait_head()).status == 200
+        except ComponentFailed:
+            told(False)
+            raise
+        self._opened = None
+        told(stands)
+        return stands
 
     async def write(self, data: bytes) -> None:
         """Bytes from the client. Returns when there is room for more."""

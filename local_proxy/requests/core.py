@@ -47,6 +47,7 @@ from local_proxy.requests.intent import (
 from local_proxy.requests.moved_pages import MovedPages
 from local_proxy.requests.open_documents import Documents
 from local_proxy.requests.preflights import AnsweredPreflights
+from local_proxy.requests.reached_servers import ReachedServers
 from local_proxy.sites.sites import Mode
 from local_proxy.sites.switches import Switches
 from local_proxy.status.setup import is_own
@@ -116,6 +117,7 @@ class ProxyCore:
         self._plan = plan
         self._sees_tls = sees_tls
         self._moved = MovedPages(promises, events)
+        self._reached = ReachedServers()
         self.preflights = AnsweredPreflights()
         self._patience = patience
         self._notice = min(notice, patience)
@@ -359,9 +361,15 @@ class ProxyCore:
             *("CONNECT", component.url, []), has_body=True, tls=tls, application=whose
         )
         session.request(component, asked)
-        tunnel = Tunnel(component, session.upload(component.id, tunnel=True), session)
+        loop, opened = asyncio.get_running_loop(), None
+        if not tls and self._reached.lately(host, port, now=loop.time()):
+            opened = partial(self._stands, host, port)
+        up = session.upload(component.id, tunnel=True)
+        tunnel = Tunnel(component, up, session, opened=opened)
         if early:
             tunnel.say(early)
+        if opened is not None:
+            return tunnel
         try:
             head = await component.wait_head()
         except ComponentFailed as failure:
@@ -372,7 +380,15 @@ class ProxyCore:
         if head.status != 200:
             session.cancel(component)
             return error_page(502, f"{host}:{port} could not be reached")
+        self._reached.reached(host, port, now=loop.time())
         return tunnel
+
+    def _stands(self, host: str, port: int, there: bool) -> None:
+        """A tunnel that was taken for open is there, or is not."""
+        if there:
+            self._reached.reached(host, port, now=asyncio.get_running_loop().time())
+        else:
+            self._reached.lost(host)
 
 
 def _in_document(placed: PlacedRequest, kept: KeptPromise) -> PlacedRequest:

@@ -105,3 +105,43 @@ def test_the_remote_hears_of_the_end_of_one_that_its_server_ended_first(aborts: 
             assert session is not None and not session.uploads.under_way
 
     run(go())
+
+
+def _may_listen() -> bool:
+    """Whether this user may serve at HTTPS's port."""
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.43", 443))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.mark.skipif(not _may_listen(), reason="port 443 is not ours here")
+def test_a_server_that_goes_meanwhile_ends_the_next_client_and_tells_the_one_after() -> None:
+    async def go() -> None:
+        async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(await reader.read(100))
+            writer.close()
+
+        where = "127.0.0.43:443"
+        server = await asyncio.start_server(echo, "127.0.0.43", 443)
+        async with all_three() as (_, both):
+            async with server:
+                for _ in range(3):
+                    status, reader, writer = await both.client.connect(where)
+                    assert status == 200
+                    writer.write(b"hello")
+                    assert await reader.read() == b"hello"
+                    writer.close()
+            status, reader, writer = await both.client.connect(where)
+            assert status == 200
+            writer.write(b"hello")
+            assert await reader.read() == b""
+            writer.close()
+            status, _, writer = await both.client.connect(where)
+            assert status >= 500
+            writer.close()
+            await until(lambda: both.session.statistics().deliveries == 0)
+
+    run(go())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import pytest
+
 from emulation.memory.virtual_time import run
 from local_proxy.http.model import Request, Response
 from local_proxy.link.tunnel import Tunnel
@@ -332,6 +334,68 @@ def test_what_the_server_gets_first_goes_with_the_wish_for_a_tunnel() -> None:
             await moment()
             assert at.remote.uploaded[asked.component] == b"hello, you"
             await tunnel.close()
+
+    run(main())
+
+
+def test_a_server_that_was_reached_lately_is_taken_for_there() -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            core: ProxyCore = at.proxy.core
+
+            async def reached(status: int = 200) -> Tunnel | Response:
+                """A tunnel that is open when the remote has said so."""
+                opening = asyncio.ensure_future(core.connect("a.test", 443))
+                await moment()
+                assert not opening.done()
+                at.remote.head(at.remote.asked[-1].component, status)
+                tunnel = await opening
+                assert isinstance(tunnel, Tunnel | Response)
+                return tunnel
+
+            async def ahead() -> tuple[Tunnel, int]:
+                """One that is open before."""
+                tunnel = await core.connect("A.test", 443)
+                assert isinstance(tunnel, Tunnel)
+                await tunnel.write(b"hello")
+                await moment()
+                component = at.remote.asked[-1].component
+                assert at.remote.uploaded[component] == b"hello"
+                return tunnel, component
+
+            tunnels = [await reached()]
+            soon, component = await ahead()
+            at.remote.head(component)
+            at.remote.send(component, b"you too")
+            assert await soon.read() == b"you too"
+            for refuse in (
+                lambda one: at.remote.head(one, 502),
+                lambda one: at.remote.say(m.Failed(one, 504, "it is slow")),
+            ):
+                gone, component = await ahead()
+                refuse(component)
+                assert await gone.read() == b""
+                tunnels += [soon, gone, await reached()]
+                soon, component = await ahead()
+            for tunnel in tunnels:
+                assert isinstance(tunnel, Tunnel)
+                await tunnel.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize(("port", "tls"), [(22, False), (443, True)])
+def test_others_are_told_whether_there_is_a_server(port: int, tls: bool) -> None:
+    async def main() -> None:
+        async with at_work() as at:
+            for _ in range(2):
+                opening = asyncio.ensure_future(at.proxy.core.connect("a.test", port, tls=tls))
+                await moment()
+                assert not opening.done()
+                at.remote.head(at.remote.asked[-1].component)
+                tunnel = await opening
+                assert isinstance(tunnel, Tunnel)
+                await tunnel.close()
 
     run(main())
 
