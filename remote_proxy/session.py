@@ -63,6 +63,7 @@ ACCEPTS: Final = (
     abilities.ASKED_FOR,
     abilities.PLACED,
     abilities.PREFLIGHTS,
+    abilities.CODED_BODIES,
 )
 _log = structlog.get_logger("sluice.remote")
 

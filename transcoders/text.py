@@ -10,6 +10,7 @@ Knows bytes and media types; does not know components or frames.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import brotli
@@ -112,9 +113,13 @@ class TextDecoder:
 
     def decode(self, data: bytes) -> bytes:
         """What these bytes add. Raises TextError; the decoder is of no use after."""
+        return b"".join(self.steps(data))
+
+    def steps(self, data: bytes) -> Iterator[bytes]:
+        """The same in pieces of about STEP, none of which is made before it is asked for. All
+        must be taken. Raises TextError as `decode` does."""
         if data and self.finished:
             raise TextError("bytes after the end of the text")
-        pieces: list[bytes] = []
         while True:
             try:
                 piece = self._stream.process(data, output_buffer_limit=STEP)
@@ -125,7 +130,7 @@ class TextDecoder:
             if self._room < 0:
                 raise TextError("the text is longer than the limit")
             if not piece:
-                return b"".join(pieces)
-            pieces.append(piece)
+                return
+            yield piece
             if self.finished:
-                return b"".join(pieces)
+                return

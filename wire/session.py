@@ -2,14 +2,15 @@
 
 Sans-IO: `enqueue` and `next_control` on the way out, `receive` on the way in. The state machine
 is the table TRANSITIONS. Header blocks are HPACK (RFC 7541): its state follows the order on the
-wire, so blocks are encoded when they are sent, never before. Credentials are sent as never-indexed
-literals (RFC 7541, 7.1.3).
+wire, so blocks are encoded when they are sent, never before. What was said before is a byte or two.
+Credentials that somebody might guess are never-indexed literals (RFC 7541, 7.1.3): whoever guesses
+all of a field that was said would see a shorter message, who guesses a part of it sees nothing.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Final
 
@@ -28,6 +29,14 @@ MAX_HEADER_BYTES: Final = 128 * 1024
 MAX_CONTROL_QUEUE: Final = 65536
 """Messages waiting to be sent; beyond it the session can't be served and closes."""
 _SENSITIVE: Final = frozenset({"authorization", "cookie", "proxy-authorization", "set-cookie"})
+_NO_GUESS: Final = {"cookie": 24, "authorization": 60}
+"""Characters from which on a part of a cookie is none, nor a token: passwords are shorter."""
+_CRUMBS: Final = 64
+"""Parts of one cookie at most: each counts as 32 bytes more (RFC 7541, 4.1)."""
+_SAID_ONCE: Final = frozenset(
+    ("age", "cf-ray", "content-length", "etag", "last-modified", "location", "x-request-id")
+)
+"""Fields whose values are seldom said again: others would go from the table for them."""
 
 
 class Side(Enum):
@@ -134,8 +143,11 @@ class Session:
         self._queue: deque[tuple[m.Message, Headers | None]] = deque()
         self._encoder = hpack.Encoder()
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
+        self._decoder.max_allowed_table_size = abilities.TABLE
+        self._indexes = False
+        """The peer keeps many fields (FIELDS)."""
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
-        accepted = [abilities.PACKED, *accepts]
+        accepted = [abilities.PACKED, abilities.FIELDS, *accepts]
         self._versions = versions
         hello = m.Hello(list(versions), agent, device, first_promise, accepted, patience)
         self._queue.append((hello, None))
@@ -224,6 +236,9 @@ class Session:
         if self.side is Side.REMOTE:
             self._next_component = max(self._next_component, message.first_promise)
         self.version, self.peer = common[0], message
+        if abilities.FIELDS in message.accepts:
+            self._indexes = True
+            self._encoder.header_table_size = abilities.TABLE
         self._step(SessionStep.HELLO_RECEIVED)
 
     def _step(self, step: SessionStep) -> None:
@@ -233,11 +248,12 @@ class Session:
         self.state = after
 
     def _encode_headers(self, headers: Headers) -> bytes:
+        literal = _literal if self._indexes else _is_sensitive
         fields = [
-            (hpack.NeverIndexedHeaderTuple if name in _SENSITIVE else hpack.HeaderTuple)(
+            (hpack.NeverIndexedHeaderTuple if literal(name, value) else hpack.HeaderTuple)(
                 name.encode("latin-1", "replace"), value.encode("latin-1", "replace")
             )
-            for name, value in headers
+            for name, value in (_in_parts(headers) if self._indexes else headers)
         ]
         # Huffman codes make rare bytes up to four times longer: a large block must still fit.
         huffman = sum(len(name) + len(value) for name, value in headers) <= m.MAX_MESSAGE // 8
@@ -246,6 +262,40 @@ class Session:
     def _decode_headers(self, block: bytes) -> Headers:
         try:
             fields = self._decoder.decode(block, raw=True)
-            return [(str(n, "latin-1"), str(v, "latin-1")) for n, v in fields]
+            headers = [(str(n, "latin-1"), str(v, "latin-1")) for n, v in fields]
         except hpack.HPACKError as error:
             raise PeerError(f"malformed header block: {error}") from error
+        return _joined(headers)
+
+
+def _is_sensitive(name: str, value: str) -> bool:
+    """As for peers that are older."""
+    return name in _SENSITIVE
+
+
+def _literal(name: str, value: str) -> bool:
+    """Whether a field stays out of the table."""
+    if name not in _SENSITIVE:
+        return name in _SAID_ONCE
+    least = _NO_GUESS.get(name)
+    return least is None or len(value) < least
+
+
+def _in_parts(headers: Headers) -> Iterator[tuple[str, str]]:
+    """The same with each cookie in its parts: one that changes leaves the others as they were."""
+    for name, value in headers:
+        if name != "cookie":
+            yield name, value
+            continue
+        for part in value.split("; ", _CRUMBS - 1):
+            yield name, part
+
+
+def _joined(headers: Headers) -> Headers:
+    """The same with the parts of a cookie together, where the first of them is."""
+    parts = [value for name, value in headers if name == "cookie"]
+    if len(parts) < 2:
+        return headers
+    at = next(place for place, field in enumerate(headers) if field[0] == "cookie")
+    rest = [field for field in headers[at:] if field[0] != "cookie"]
+    return [*headers[:at], ("cookie", "; ".join(parts)), *rest]

@@ -6,7 +6,7 @@ A navigation opens a document. Must not know: promises, how answers are written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from local_proxy.http.model import Request, Response
 from local_proxy.kept.wall_clock import wall_clock
 from local_proxy.link.components import Component
 from local_proxy.link.dictionaries import Dictionaries
+from local_proxy.link.request_bodies import RequestBodies, is_worth_coding
 from local_proxy.link.session import LocalSession
 from local_proxy.link.uplink import Uplink
 from local_proxy.promises.browser_caches import BrowserCaches
@@ -32,9 +33,8 @@ from local_proxy.requests.intent import (
 )
 from local_proxy.requests.open_documents import Documents
 from local_proxy.sites.sites import Mode
-from transport.sending.outgoing import Outgoing
 from web.sites import registrable, within
-from wire.abilities import GOES_ON, PREFLIGHTS, Takes
+from wire.abilities import CODED_BODIES, GOES_ON, PREFLIGHTS, Takes
 from wire.fields import MAX_REQUEST, header, size
 from wire.messages import UNATTRIBUTED, Fetch, Raise, Treatment
 from wire.origin_request import OriginRequest
@@ -88,12 +88,12 @@ class Asking:
         self._observer = observer
         self._caches = caches
         self._events = events
-        self._uploads: set[asyncio.Task[None]] = set()
+        self._bodies = RequestBodies()
 
     @property
     def uploading(self) -> int:
         """Bodies on their way up."""
-        return len(self._uploads)
+        return len(self._bodies)
 
     async def ask(
         self,
@@ -133,6 +133,8 @@ class Asking:
             with session.undecided():
                 if await self._decided(session, component):
                     break
+        if request.body is not None and session.remote_accepts(CODED_BODIES):
+            takes |= Takes.CODED if is_worth_coding(request.headers) else Takes.NOTHING
         asked = self._asked(request, component, document, mode, takes=takes)
         component.on_hint = request.on_hint
         if expect is not None:
@@ -141,7 +143,10 @@ class Asking:
         _hasten(session, component, time_of_answer(request))
         self._observer.component_requested(component)
         if request.body is not None:
-            self._send(request.body, session, component.id)
+            coded = bool(asked.takes & Takes.CODED)
+            self._bodies.send(
+                request.body, session, component.id, headers=request.headers, coded=coded
+            )
         return component
 
     async def _decided(self, session: LocalSession, opened: Component) -> bool:
@@ -186,12 +191,6 @@ class Asking:
             takes=asked.takes & ~Takes.HINTS,
             kept=self._caches.names(component.id, now=wall_clock()),
         )
-
-    def _send(self, body: AsyncIterator[bytes], session: LocalSession, component: int) -> None:
-        """Begin to send a request's body."""
-        task = asyncio.ensure_future(_upload(body, session.upload(component), session))
-        self._uploads.add(task)
-        task.add_done_callback(self._uploads.discard)
 
     def follow(self, request: Request, component: Component) -> None:
         """Raise it while the client wants it sooner than it first said (RFC 9218, 7).
@@ -314,21 +313,3 @@ def _hasten(session: LocalSession, component: Component, due: float | None) -> N
     left = 0.0 if due is None else due - asyncio.get_running_loop().time()
     if left > 0 and session.remote_accepts(GOES_ON):
         session.say(Fetch(component.id, LEVELS[-1], timer=left, goes_on=True))
-
-
-async def _upload(body: AsyncIterator[bytes], up: Outgoing, session: LocalSession) -> None:
-    """A request's body, up the link at the pace of its credit.
-
-    One that breaks off is cut, so that the origin does not take it for whole; its client is
-    answered by the front, which knows what was wrong with it.
-    """
-    try:
-        async for chunk in body:
-            up.write(chunk)
-            await up.room()
-            if up.closed:  # nobody wants the rest, of which there may be no end
-                return
-    except Exception as error:
-        session.cut_upload(up.component, str(error))
-    else:
-        up.finish()

@@ -17,7 +17,7 @@ from remote_proxy.jobs.held_pictures import GatheredBytes
 from remote_proxy.jobs.job import Job, is_download, kind_of
 from remote_proxy.jobs.picture_work import PictureWork
 from remote_proxy.jobs.services import Sender, Services
-from remote_proxy.jobs.text_work import TextWork
+from remote_proxy.jobs.text_work import TextWork, carried
 from remote_proxy.jobs.tunnel_work import carry_tunnel
 from remote_proxy.jobs.way_out import WayOut
 from remote_proxy.origin.client import ForwardedRequest, OriginResponse
@@ -98,7 +98,7 @@ class Delivery:
         asked = replace(job.request, headers=conditional(job.request.headers, job.resume))
         request = ForwardedRequest(
             asked,
-            job.upload.read() if job.upload is not None else None,
+            carried(job.upload, coded=bool(job.request.takes & Takes.CODED)),
             device=sender.device,
             count=sender.count,
             interim=self._way.hint,

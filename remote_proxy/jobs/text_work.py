@@ -1,7 +1,7 @@
 """One text on its way through the coder: by itself, or against a text that its device has.
 
 Decides which, and gathers the text for the device's next visit. Dense coding leaves the event loop
-free. Must not know: the origin, where the coded bytes go.
+free. What comes up coded is undone here, too. Must not know: the origin, where the coded bytes go.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from coding.dictionary import Dictionary, TextGathering
 from remote_proxy.jobs.device_texts import SessionTexts
 from remote_proxy.jobs.job import Job
 from remote_proxy.origin.client import OriginResponse
-from transcoders.text import DENSE, FAST, TextEncoder
+from remote_proxy.reach.failures import Failure, OriginError
+from transcoders.text import DENSE, FAST, TextDecoder, TextEncoder, TextError
 from transcoders.work.workers import Workers
+from transport.sending.incoming import Incoming
 from wire.fields import Headers
 
 SAMPLE: Final = 32768
@@ -28,6 +30,8 @@ ALIKE: Final = frozenset(("text/html", "text/css", "text/javascript", "applicati
 waits for the head must not wait for the first bytes."""
 WORTH: Final = 0.9
 """Share of its bytes by itself that it must take no more than."""
+_ENDLESS: Final = 1 << 62
+"""What is announced is the limit, and what the device may still have."""
 
 
 class TextWork:
@@ -123,3 +127,24 @@ async def _again(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
     yield first
     async for chunk in rest:
         yield chunk
+
+
+def carried(upload: Incoming | None, *, coded: bool) -> AsyncIterator[bytes] | None:
+    """What the link carries of a request's body, as its client has it; None: it has none."""
+    if upload is None:
+        return None
+    return decoded(upload.read()) if coded else upload.read()
+
+
+async def decoded(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The client's own bytes of a body that has crossed the link coded (Takes.CODED), in pieces of
+    some 64 KB, however many a few bytes stand for. Raises OriginError."""
+    decoder = TextDecoder(max_bytes=_ENDLESS)
+    try:
+        async for chunk in body:
+            for piece in decoder.steps(chunk):
+                yield piece
+    except TextError as error:
+        raise OriginError(Failure.PROTOCOL, f"the upload is damaged: {error}") from error
+    if not decoder.finished:
+        raise OriginError(Failure.PROTOCOL, "the upload ended before its text did")

@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coding.delta import DeltaDecoder
 from coding.dictionary import Dictionary
 from remote_proxy.jobs.device_texts import DeviceTexts, SessionTexts
 from remote_proxy.jobs.job import Job
-from remote_proxy.jobs.text_work import TextWork
+from remote_proxy.jobs.text_work import TextWork, decoded
 from remote_proxy.origin.client import OriginResponse
-from transcoders.text import DENSE, FAST, TextDecoder
+from remote_proxy.reach.failures import Failure, OriginError
+from transcoders.text import DENSE, FAST, STEP, TextDecoder, TextEncoder
 from transcoders.work.workers import Workers
 from wire.fields import Headers
 from wire.origin_request import OriginRequest
@@ -138,3 +143,53 @@ def test_an_empty_text_is_one() -> None:
         assert (await world.visit("/a", b""))[0] == "zstd"
 
     asyncio.run(go())
+
+
+def plain(*chunks: bytes) -> list[bytes]:
+    """What becomes of these, which have crossed the link coded."""
+
+    async def coded() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+
+    async def main() -> list[bytes]:
+        return [piece async for piece in decoded(coded())]
+
+    return asyncio.run(main())
+
+
+@given(
+    pieces=st.lists(st.binary(max_size=300) | st.text(max_size=300).map(str.encode), max_size=8),
+    every=st.integers(1, 50),
+)
+def test_what_was_coded_is_the_client_s_however_it_is_cut(pieces: list[bytes], every: int) -> None:
+    encoder = TextEncoder()
+    whole = b"".join(map(encoder.encode, pieces)) + encoder.finish()
+    cut = [whole[at : at + every] for at in range(0, len(whole), every)]
+    assert b"".join(plain(*cut)) == b"".join(pieces)
+
+
+def test_a_few_bytes_that_stand_for_many_are_never_many_at_a_time() -> None:
+    encoder = TextEncoder()
+    whole = encoder.encode(bytes(30 << 20)) + encoder.finish()
+    assert len(whole) < 1_000
+    pieces = plain(whole)
+    assert sum(map(len, pieces)) == 30 << 20
+    assert max(map(len, pieces)) <= 2 * STEP
+
+
+@pytest.mark.parametrize("harm", ["cut", "changed", "more", "none"])
+def test_one_that_is_damaged_is_the_device_s_fault(harm: str) -> None:
+    encoder = TextEncoder()
+    whole = bytearray(encoder.encode(b"some words " * 500) + encoder.finish())
+    if harm == "cut":
+        del whole[-5:]
+    elif harm == "changed":
+        whole[3] ^= 0xFF
+    elif harm == "more":
+        whole += b"x"
+    else:
+        whole.clear()
+    with pytest.raises(OriginError) as raised:
+        plain(bytes(whole))
+    assert raised.value.kind is Failure.PROTOCOL

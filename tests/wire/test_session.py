@@ -11,6 +11,7 @@ from wire import abilities
 from wire import messages as m
 from wire.credit import BATCH, INITIAL, MAXIMUM, ReceiveCredit, SendCredit
 from wire.errors import LocalError, NoCommonVersion, PeerError
+from wire.fields import MAX_REQUEST
 from wire.package import Slice
 from wire.session import (
     COMMANDS,
@@ -105,19 +106,116 @@ def test_both_ends_count_the_commands_of_a_session_alike() -> None:
     assert local.commands == len(commands)
 
 
-def test_credentials_are_never_indexed() -> None:
-    local, _ = pair()
-    blocks = []
-    for component in (1, 3):
-        request = m.Request(component, 1, "GET", "http://a.test/", b"")
-        local.enqueue(request, [("authorization", "Basic c2VjcmV0")])
-        payload = local.next_control()
+def older(payload: bytes) -> bytes:
+    """A Hello of somebody who keeps no more fields than RFC 7541 has everybody keep."""
+    hello = m.decode(payload)
+    assert isinstance(hello, m.Hello)
+    accepts = [one for one in hello.accepts if one != abilities.FIELDS]
+    return m.encode(msgspec.structs.replace(hello, accepts=accepts))
+
+
+def blocks(sender: Session, *requests: list[tuple[str, str]]) -> list[bytes]:
+    """The header blocks of these requests."""
+    found = []
+    for headers in requests:
+        request = m.Request(sender.new_component(), 1, "GET", "http://a.test/", b"")
+        sender.enqueue(request, headers)
+        payload = sender.next_control()
         assert payload is not None
         decoded = m.decode(payload)
         assert isinstance(decoded, m.Request)
-        blocks.append(decoded.headers)
-    assert blocks[0] == blocks[1]
-    assert blocks[0][0] & 0xF0 == 0x10  # RFC 7541, 6.2.3
+        found.append(decoded.headers)
+    return found
+
+
+TOKEN = "Bearer " + "x7Kq" * 20
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        ("authorization", "Basic c2VjcmV0"),
+        ("cookie", "pin=1234"),
+        ("set-cookie", "session=" + "x7Kq" * 20),
+        ("proxy-authorization", TOKEN),
+    ],
+)
+def test_credentials_that_might_be_guessed_are_never_indexed(field: tuple[str, str]) -> None:
+    local, _ = pair()
+    _, *said = blocks(local, [("a", "b")], [field], [field])
+    assert said[0] == said[1]
+    assert said[0][0] & 0xF0 == 0x10  # RFC 7541, 6.2.3
+
+
+@pytest.mark.parametrize("field", [("authorization", TOKEN), ("cookie", "a=b; sid=" + "x7Kq" * 9)])
+def test_what_nobody_guesses_is_said_once(field: tuple[str, str]) -> None:
+    local, _ = pair()
+    first, again = blocks(local, [field], [field])
+    assert len(first) > 30
+    assert len(again) <= 8
+
+
+@pytest.mark.parametrize("field", [("authorization", TOKEN), ("cookie", "sid=" + "x7Kq" * 9)])
+def test_an_older_peer_is_told_credentials_each_time(field: tuple[str, str]) -> None:
+    other = Session(Side.LOCAL, agent="test")
+    assert other.next_control() is not None
+    other.receive(older(remote_hello()))
+    first, again = blocks(other, [field], [field])
+    assert first == again
+    assert first[0] & 0xF0 == 0x10
+
+
+def remote_hello() -> bytes:
+    """What the remote side says first."""
+    payload = Session(Side.REMOTE, agent="test").next_control()
+    assert payload is not None
+    return payload
+
+
+def test_of_a_cookie_only_the_part_that_has_changed_is_said() -> None:
+    local, _ = pair()
+    parts = [f"name{number}=" + "x7Kq" * 8 for number in range(9)]
+    first, again = blocks(
+        local,
+        [("cookie", "; ".join(parts))],
+        [("cookie", "; ".join([*parts[:4], "name4=" + "other" * 8, *parts[5:]]))],
+    )
+    assert len(first) > 200
+    assert len(again) < 60
+
+
+FIELD_VALUES = st.text(st.characters(codec="latin-1", exclude_characters="\r\n\0"), max_size=80)
+
+
+@given(
+    requests=st.lists(
+        st.lists(
+            st.tuples(st.sampled_from(["cookie", "accept", "etag", "authorization"]), FIELD_VALUES),
+            max_size=8,
+        ),
+        max_size=6,
+    )
+)
+def test_fields_survive_whatever_was_said_before(requests: list[list[tuple[str, str]]]) -> None:
+    """Several cookies are one (RFC 9113, 8.2.3)."""
+    local, remote = pair()
+    for headers in requests:
+        local.enqueue(m.Request(local.new_component(), 1, "GET", "http://a.test/", b""), headers)
+        ((_, got),) = carry(local, remote)
+        cookies = [value for name, value in headers if name == "cookie"]
+        assert [value for name, value in got if name == "cookie"] == (
+            ["; ".join(cookies)] if cookies else []
+        )
+        rest = [field for field in headers if field[0] != "cookie"]
+        assert [field for field in got if field[0] != "cookie"] == rest
+
+
+@pytest.mark.parametrize("part", ["a=b; ", "; ", "name=" + "x" * 200 + "; "])
+def test_the_largest_cookie_crosses(part: str) -> None:
+    local, remote = pair()
+    cookie = (part * MAX_REQUEST)[: MAX_REQUEST - 100]
+    local.enqueue(m.Request(1, 1, "GET", "http://a.test/", b""), [("cookie", cookie)])
+    assert carry(local, remote)[0][1] == [("cookie", cookie)]
 
 
 @pytest.mark.parametrize(
