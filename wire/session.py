@@ -3,8 +3,8 @@
 Sans-IO: `enqueue` and `next_control` on the way out, `receive` on the way in. The state machine
 is the table TRANSITIONS. Header blocks are HPACK (RFC 7541): its state follows the order on the
 wire, so blocks are encoded when they are sent, never before. What was said before is a byte or two.
-Credentials that somebody might guess are never-indexed literals (RFC 7541, 7.1.3): whoever guesses
-all of a field that was said would see a shorter message, who guesses a part of it sees nothing.
+Credentials that somebody might guess are never-indexed literals (RFC 7541, 7.1.3), and those of an
+origin are found in the table for that origin alone: no other one's page can ask whether they are.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import count
 from typing import Final
 
 import hpack
@@ -33,6 +34,10 @@ _NO_GUESS: Final = {"cookie": 24, "authorization": 60}
 """Characters from which on a part of a cookie is none, nor a token: passwords are shorter."""
 _CRUMBS: Final = 64
 """Parts of one cookie at most: each counts as 32 bytes more (RFC 7541, 4.1)."""
+_OF: Final = "\n"
+"""Stands between the number of an origin and a credential that is in the table; in no field."""
+_ORIGINS: Final = 4096
+"""Whose numbers are remembered: more than have a place in the table."""
 _SAID_ONCE: Final = frozenset(
     ("age", "cf-ray", "content-length", "etag", "last-modified", "location", "x-request-id")
 )
@@ -146,6 +151,9 @@ class Session:
         self._decoder.max_allowed_table_size = abilities.TABLE
         self._indexes = False
         """The peer keeps many fields (FIELDS)."""
+        self._origins: dict[str, int] = {}
+        self._numbers = count()
+        """Of those whose credentials were said; none is given twice."""
         self._next_component = first_component or (1 if side is Side.LOCAL else 2)
         accepted = [abilities.PACKED, abilities.FIELDS, *accepts]
         self._versions = versions
@@ -193,7 +201,8 @@ class Session:
             return None
         self._queue.popleft()
         if headers is not None:
-            message = msgspec.structs.replace(message, headers=self._encode_headers(headers))
+            block = self._encode_headers(headers, _asked(message))
+            message = msgspec.structs.replace(message, headers=block)
         if self.peer is not None and abilities.PACKED in self.peer.accepts:
             message = packed(message)
         return m.encode(message)
@@ -247,13 +256,13 @@ class Session:
             raise PeerError(f"{step.value} while {self.state.value}")
         self.state = after
 
-    def _encode_headers(self, headers: Headers) -> bytes:
-        literal = _literal if self._indexes else _is_sensitive
+    def _encode_headers(self, headers: Headers, url: str) -> bytes:
+        said = self._to_say(headers, url) if self._indexes else _as_to_older(headers)
         fields = [
-            (hpack.NeverIndexedHeaderTuple if literal(name, value) else hpack.HeaderTuple)(
+            (hpack.NeverIndexedHeaderTuple if literal else hpack.HeaderTuple)(
                 name.encode("latin-1", "replace"), value.encode("latin-1", "replace")
             )
-            for name, value in (_in_parts(headers) if self._indexes else headers)
+            for name, value, literal in said
         ]
         # Huffman codes make rare bytes up to four times longer: a large block must still fit.
         huffman = sum(len(name) + len(value) for name, value in headers) <= m.MAX_MESSAGE // 8
@@ -265,37 +274,58 @@ class Session:
             headers = [(str(n, "latin-1"), str(v, "latin-1")) for n, v in fields]
         except hpack.HPACKError as error:
             raise PeerError(f"malformed header block: {error}") from error
-        return _joined(headers)
+        return _joined(headers) if self._indexes else headers
+
+    def _to_say(self, headers: Headers, url: str) -> Iterator[tuple[str, str, bool]]:
+        """Fields as they are said, and whether they stay out of the table. A cookie is in its
+        parts: one that changes leaves the others as they were."""
+        for name, value in headers:
+            least = _NO_GUESS.get(name)
+            if least is None:
+                yield name, value, name in _SENSITIVE or name in _SAID_ONCE
+                continue
+            parts = value.split("; ", _CRUMBS - 1) if name == "cookie" else [value]
+            for part in parts:
+                literal = len(part) < least
+                bare = literal and _OF not in part
+                yield name, part if bare else f"{self._number(url)}{_OF}{part}", literal
+
+    def _number(self, url: str) -> int:
+        origin = "/".join(url.split("/", 3)[:3])
+        known = self._origins.get(origin)
+        if known is None:
+            if len(self._origins) >= _ORIGINS:
+                self._origins.clear()
+            known = self._origins[origin] = next(self._numbers)
+        return known
 
 
-def _is_sensitive(name: str, value: str) -> bool:
-    """As for peers that are older."""
-    return name in _SENSITIVE
+def _asked(message: m.Message) -> str:
+    """Whom the fields are for, whose credentials they may have."""
+    if isinstance(message, m.Request):
+        return message.url
+    return message.parts[0].url if isinstance(message, m.Skeleton) and message.parts else ""
 
 
-def _literal(name: str, value: str) -> bool:
-    """Whether a field stays out of the table."""
-    if name not in _SENSITIVE:
-        return name in _SAID_ONCE
-    least = _NO_GUESS.get(name)
-    return least is None or len(value) < least
-
-
-def _in_parts(headers: Headers) -> Iterator[tuple[str, str]]:
-    """The same with each cookie in its parts: one that changes leaves the others as they were."""
+def _as_to_older(headers: Headers) -> Iterator[tuple[str, str, bool]]:
+    """All of a cookie, never in the table."""
     for name, value in headers:
-        if name != "cookie":
-            yield name, value
-            continue
-        for part in value.split("; ", _CRUMBS - 1):
-            yield name, part
+        yield name, value, name in _SENSITIVE
 
 
 def _joined(headers: Headers) -> Headers:
-    """The same with the parts of a cookie together, where the first of them is."""
-    parts = [value for name, value in headers if name == "cookie"]
-    if len(parts) < 2:
-        return headers
-    at = next(place for place, field in enumerate(headers) if field[0] == "cookie")
-    rest = [field for field in headers[at:] if field[0] != "cookie"]
-    return [*headers[:at], ("cookie", "; ".join(parts)), *rest]
+    """The fields as they were before `_to_say`, a cookie where the first of its parts is."""
+    joined: Headers = []
+    parts: list[str] = []
+    place = 0
+    for name, said in headers:
+        value = said.partition(_OF)[2] if name in _NO_GUESS and _OF in said else said
+        if name != "cookie":
+            joined.append((name, value))
+            continue
+        if not parts:
+            place = len(joined)
+        parts.append(value)
+    if parts:
+        joined.insert(place, ("cookie", "; ".join(parts)))
+    return joined
