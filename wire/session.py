@@ -38,10 +38,6 @@ _OF: Final = "\n"
 """Stands between the number of an origin and a credential that is in the table; in no field."""
 _ORIGINS: Final = 4096
 """Whose numbers are remembered: more than have a place in the table."""
-_SAID_ONCE: Final = frozenset(
-    ("age", "cf-ray", "content-length", "etag", "last-modified", "location", "x-request-id")
-)
-"""Fields whose values are seldom said again: others would go from the table for them."""
 
 
 class Side(Enum):
@@ -282,7 +278,7 @@ class Session:
         for name, value in headers:
             least = _NO_GUESS.get(name)
             if least is None:
-                yield name, value, name in _SENSITIVE or name in _SAID_ONCE
+                yield name, value, name in _SENSITIVE
                 continue
             parts = value.split("; ", _CRUMBS - 1) if name == "cookie" else [value]
             for part in parts:
