@@ -73,11 +73,14 @@ PREFLIGHTS: Final = "preflights"
 """The remote that accepts it obeys Takes.PREFLIGHT."""
 CODED_BODIES: Final = "coded-bodies"
 """The remote that accepts it undoes Takes.CODED."""
+MAX_CODED: Final = 4 << 20
+"""Bytes that a coded body stands for at most; its length is announced, so that a few bytes of a
+hostile device can't have the remote send an origin gigabytes."""
 FIELDS: Final = "fields"
 """Who accepts it keeps TABLE bytes of fields that were said (RFC 7541, 4.2), and is given a cookie
 in its parts (RFC 9113, 8.2.3)."""
 TABLE: Final = 16_384
-"""As much again as browsers give servers, four times over: a page's answers come of several."""
+"""Four times what browsers keep for a server: here one table serves all of a page's servers."""
 APART: Final = "cells"
 """The device that accepts it reads cells in whatever order they come (transport/stream/cell.py):
 over several paths the remote fills what each is asked for when it is asked for."""
@@ -121,7 +124,7 @@ class Takes(IntFlag):
     fields say as a preflight's do (web/cors.py). Only of who accepts it (PREFLIGHTS)."""
     CODED = 16384
     """The request's body crosses the link coded as texts are (transcoders/text.py); its fields say
-    what the origin is to get. Only of who accepts it (CODED_BODIES)."""
+    what the origin is to get, and how long it is. Only of who accepts it (CODED_BODIES)."""
 
 
 OF_PAGES: Final = Takes.SCRIPTS | Takes.CAMERAS | Takes.OWN_WHOLE | Takes.MOVED

@@ -31,7 +31,8 @@ MAX_CONTROL_QUEUE: Final = 65536
 """Messages waiting to be sent; beyond it the session can't be served and closes."""
 _SENSITIVE: Final = frozenset({"authorization", "cookie", "proxy-authorization", "set-cookie"})
 _NO_GUESS: Final = {"cookie": 24, "authorization": 60}
-"""Characters from which on a part of a cookie is none, nor a token: passwords are shorter."""
+"""Characters of a cookie's part, or of a token, from which on nobody guesses it: passwords are
+shorter."""
 _CRUMBS: Final = 64
 """Parts of one cookie at most: each counts as 32 bytes more (RFC 7541, 4.1)."""
 _OF: Final = "\n"

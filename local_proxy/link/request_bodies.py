@@ -15,12 +15,11 @@ from local_proxy.link.session import LocalSession
 from transcoders.formats.sniff import essence
 from transcoders.text import FAST, TextEncoder, compressible, quality_for
 from transport.sending.outgoing import Outgoing
+from wire.abilities import MAX_CODED
 from wire.fields import Headers, header
 
 LEAST: Final = 200
-"""Bytes of a body that is coded: of less than that nothing is saved."""
-MOST: Final = 4 << 20
-"""And of one that is: the loop codes 30 MB a second."""
+"""Bytes of a body that is coded: of less nothing is saved. The loop codes 30 MB a second."""
 SMALL: Final = 16 << 10
 """Bytes that are coded densely on a slow link in 7 ms, and of a form with files in it: of a larger
 one most is files."""
@@ -33,10 +32,10 @@ def is_worth_coding(headers: Headers) -> bool:
     if header(headers, "content-encoding", "identity").strip().lower() != "identity":
         return False
     length, kind = _length(headers), header(headers, "content-type")
-    if length is not None and not LEAST <= length <= MOST:
+    if not LEAST <= length <= MAX_CODED:
         return False
     if essence(kind) == _FORM_WITH_FILES:
-        return length is not None and length <= SMALL
+        return length <= SMALL
     return compressible(kind) or essence(kind) == _FORM
 
 
@@ -87,10 +86,10 @@ async def _upload(
 
 
 def _quality(headers: Headers, rate: float | None) -> int:
-    length = _length(headers)
-    return quality_for(rate) if length is not None and length <= SMALL else FAST
+    return quality_for(rate) if _length(headers) <= SMALL else FAST
 
 
-def _length(headers: Headers) -> int | None:
+def _length(headers: Headers) -> int:
+    """Bytes that the fields announce; 0: they announce none."""
     length = header(headers, "content-length")
-    return int(length) if length.isdecimal() else None
+    return int(length) if length.isdecimal() else 0

@@ -30,7 +30,7 @@ class ReachedServers:
         return len(self._at)
 
     def reached(self, host: str, port: int, *, now: float) -> None:
-        """A tunnel stands there, or bytes have come through one."""
+        """A tunnel stands there."""
         if port != HTTPS:
             return
         self._at[host.lower()] = now
@@ -39,7 +39,7 @@ class ReachedServers:
             self._at.popitem(last=False)
 
     def lost(self, host: str) -> None:
-        """It was not reached, or its connection broke."""
+        """It was not reached, or nobody knows whether it was."""
         self._at.pop(host.lower(), None)
 
     def lately(self, host: str, port: int, *, now: float) -> bool:

@@ -98,7 +98,7 @@ class Delivery:
         asked = replace(job.request, headers=conditional(job.request.headers, job.resume))
         request = ForwardedRequest(
             asked,
-            carried(job.upload, coded=bool(job.request.takes & Takes.CODED)),
+            carried(job),
             device=sender.device,
             count=sender.count,
             interim=self._way.hint,

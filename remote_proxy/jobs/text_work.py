@@ -19,8 +19,8 @@ from remote_proxy.origin.client import OriginResponse
 from remote_proxy.reach.failures import Failure, OriginError
 from transcoders.text import DENSE, FAST, TextDecoder, TextEncoder, TextError
 from transcoders.work.workers import Workers
-from transport.sending.incoming import Incoming
-from wire.fields import Headers
+from wire.abilities import MAX_CODED, Takes
+from wire.fields import Headers, header
 
 SAMPLE: Final = 32768
 """Bytes of a text by which it is found out whether another page's text makes it shorter: what is
@@ -30,8 +30,6 @@ ALIKE: Final = frozenset(("text/html", "text/css", "text/javascript", "applicati
 waits for the head must not wait for the first bytes."""
 WORTH: Final = 0.9
 """Share of its bytes by itself that it must take no more than."""
-_ENDLESS: Final = 1 << 62
-"""What is announced is the limit, and what the device may still have."""
 
 
 class TextWork:
@@ -129,17 +127,23 @@ async def _again(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[byte
         yield chunk
 
 
-def carried(upload: Incoming | None, *, coded: bool) -> AsyncIterator[bytes] | None:
-    """What the link carries of a request's body, as its client has it; None: it has none."""
-    if upload is None:
+def carried(job: Job) -> AsyncIterator[bytes] | None:
+    """What the link carries of a request's body, as its client has it; None: it has none. Raises
+    OriginError."""
+    if job.upload is None:
         return None
-    return decoded(upload.read()) if coded else upload.read()
+    if not job.request.takes & Takes.CODED:
+        return job.upload.read()
+    length = header(job.request.headers, "content-length")
+    if not length.isdecimal() or int(length) > MAX_CODED:
+        raise OriginError(Failure.PROTOCOL, "a coded upload says no length that may be")
+    return decoded(job.upload.read(), int(length))
 
 
-async def decoded(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The client's own bytes of a body that has crossed the link coded (Takes.CODED), in pieces of
-    some 64 KB, however many a few bytes stand for. Raises OriginError."""
-    decoder = TextDecoder(max_bytes=_ENDLESS)
+async def decoded(body: AsyncIterator[bytes], length: int) -> AsyncIterator[bytes]:
+    """The client's own bytes, so many, of a body that has crossed the link coded (Takes.CODED), in
+    pieces of some 64 KB, however many a few bytes stand for. Raises OriginError."""
+    decoder = TextDecoder(max_bytes=length)
     try:
         async for chunk in body:
             for piece in decoder.steps(chunk):

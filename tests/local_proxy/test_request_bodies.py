@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from emulation.memory.virtual_time import run
-from local_proxy.link.request_bodies import LEAST, MOST, SMALL, RequestBodies, is_worth_coding
+from local_proxy.link.request_bodies import LEAST, SMALL, RequestBodies, is_worth_coding
 from tests.local_proxy.scripted_remote import linked, moment
 from transcoders.text import TextDecoder
 from wire import messages as m
+from wire.abilities import MAX_CODED
 from wire.fields import Headers
 
 JSON = b'{"query": "query Feed($first: Int) { feed(first: $first) { id title author { name } } }"}'
@@ -27,15 +28,15 @@ def fields(kind: str, length: int | None, *more: tuple[str, str]) -> Headers:
     ("headers", "worth"),
     [
         (fields("application/json", 5_000), True),
-        (fields("application/json; charset=utf-8", None), True),
+        (fields("application/json; charset=utf-8", None), False),
         (fields("application/x-www-form-urlencoded", LEAST), True),
-        (fields("text/plain;charset=UTF-8", MOST), True),
+        (fields("text/plain;charset=UTF-8", MAX_CODED), True),
         (fields("application/soap+xml", 900, ("content-encoding", "identity")), True),
         (fields("multipart/form-data; boundary=x", SMALL), True),
         (fields("multipart/form-data; boundary=x", SMALL + 1), False),
         (fields("multipart/form-data; boundary=x", None), False),
         (fields("application/json", LEAST - 1), False),
-        (fields("application/json", MOST + 1), False),
+        (fields("application/json", MAX_CODED + 1), False),
         (fields("application/json", 5_000, ("content-encoding", "gzip")), False),
         (fields("image/jpeg", 5_000), False),
         (fields("application/octet-stream", 5_000), False),

@@ -13,11 +13,13 @@ from coding.delta import DeltaDecoder
 from coding.dictionary import Dictionary
 from remote_proxy.jobs.device_texts import DeviceTexts, SessionTexts
 from remote_proxy.jobs.job import Job
-from remote_proxy.jobs.text_work import TextWork, decoded
+from remote_proxy.jobs.text_work import TextWork, carried, decoded
 from remote_proxy.origin.client import OriginResponse
 from remote_proxy.reach.failures import Failure, OriginError
 from transcoders.text import DENSE, FAST, STEP, TextDecoder, TextEncoder
 from transcoders.work.workers import Workers
+from transport.sending.incoming import Incoming
+from wire.abilities import MAX_CODED, Takes
 from wire.fields import Headers
 from wire.origin_request import OriginRequest
 
@@ -145,15 +147,15 @@ def test_an_empty_text_is_one() -> None:
     asyncio.run(go())
 
 
-def plain(*chunks: bytes) -> list[bytes]:
-    """What becomes of these, which have crossed the link coded."""
+def plain(*chunks: bytes, length: int = MAX_CODED) -> list[bytes]:
+    """What becomes of these, which have crossed the link coded, for so many bytes."""
 
     async def coded() -> AsyncIterator[bytes]:
         for chunk in chunks:
             yield chunk
 
     async def main() -> list[bytes]:
-        return [piece async for piece in decoded(coded())]
+        return [piece async for piece in decoded(coded(), length)]
 
     return asyncio.run(main())
 
@@ -171,11 +173,22 @@ def test_what_was_coded_is_the_client_s_however_it_is_cut(pieces: list[bytes], e
 
 def test_a_few_bytes_that_stand_for_many_are_never_many_at_a_time() -> None:
     encoder = TextEncoder()
-    whole = encoder.encode(bytes(30 << 20)) + encoder.finish()
+    whole = encoder.encode(bytes(MAX_CODED)) + encoder.finish()
     assert len(whole) < 1_000
     pieces = plain(whole)
-    assert sum(map(len, pieces)) == 30 << 20
+    assert sum(map(len, pieces)) == MAX_CODED
     assert max(map(len, pieces)) <= 2 * STEP
+    with pytest.raises(OriginError):
+        plain(whole, length=MAX_CODED - 1)
+
+
+@pytest.mark.parametrize("length", [None, "x", "-1", str(MAX_CODED + 1)])
+def test_one_that_says_no_length_is_not_undone(length: str | None) -> None:
+    headers = [("content-length", length)] if length is not None else []
+    request = OriginRequest("POST", BASE + "/", headers, has_body=True, takes=Takes.CODED)
+    upload = Incoming(lambda more: None)
+    with pytest.raises(OriginError):
+        carried(Job(component=1, document=1, request=request, upload=upload))
 
 
 @pytest.mark.parametrize("harm", ["cut", "changed", "more", "none"])
