@@ -1,4 +1,4 @@
-"""The browser by itself over HTTP/2: nginx serves the same folder, on TLS as browsers want it.
+"""nginx serves the same folder over HTTP/2, on TLS as browsers want it: directly, and to our pair.
 
 What the plain direct load has, it has: keep-alive, validators, an hour of freshness, and gzip level
 6 for all kinds of text. TLS 1.3 costs it a round trip and about a kilobyte of certificates, less
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,10 +20,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from bench.origins.endpoint import PageAccess
 from bench.origins.site import GZIP_LEVEL, Address
-from bench.pairs.peers import SITE, OverRelay
+from bench.pairs.peers import SITE, OverRelay, SluicePeer
 from bench.pairs.ports import free_port
 from bench.rivals.program import find, program
 from emulation.worlds.cables import World
+from emulation.worlds.hosts import EmulatedHost
 from local_proxy.front.tls.certificates import key_pem, leaf_certificate, root_certificate
 
 _TYPES: Final = {
@@ -41,6 +43,8 @@ _TYPES: Final = {
 }
 _PACKED: Final = "text/css text/javascript text/plain application/json image/svg+xml"
 """Besides text/html, which is always."""
+AUTHORITY: Final = "authority.pem"
+"""In the folder of a run: who vouches for its certificate."""
 
 
 class SiteIdentity(NamedTuple):
@@ -91,14 +95,10 @@ http {{
 """
 
 
-class DirectHttp2(OverRelay):
-    """A peer of bench/pairs/peers.py."""
-
-    name = "direct-h2"
-    policy = ""
+class NginxSite:
+    """A folder that nginx serves. Keeps nothing of a run."""
 
     def __init__(self, site: Path) -> None:
-        """`site`: the folder that the origin serves."""
         self._site = site.resolve()
         self._executable = find("nginx")
 
@@ -108,29 +108,77 @@ class DirectHttp2(OverRelay):
         return "" if self._executable else "nginx"
 
     @asynccontextmanager
-    async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
-        """The origin stays unused: nginx serves its folder."""
+    async def served(
+        self, host: EmulatedHost, *, name: str
+    ) -> AsyncIterator[tuple[Address, SiteIdentity, Path]]:
+        """Served on `host` as `name`, for which there is a certificate; the folder has PEM files.
+
+        Raises OSError.
+        """
         if self._executable is None:
             raise FileNotFoundError("nginx is not installed: make bench-peers")
         with TemporaryDirectory(prefix="rival-", ignore_cleanup_errors=True) as place:
-            folder, own = Path(place), identity(SITE)
-            listens = world.far.address, free_port()
+            folder, own = Path(place), identity(name)
+            listens = host.address, free_port()
             (folder / "key.pem").write_bytes(own.key)
             (folder / "chain.pem").write_bytes(own.chain)
+            (folder / AUTHORITY).write_bytes(own.authority)
             file = folder / "nginx.conf"
             file.write_text(configuration(address=listens, folder=folder, site=self._site))
             command = (self._executable, "-c", str(file), "-e", "stderr")
-            async with program(*command, port=listens[1], folder=folder, host=world.far) as address:
-                host, port = await world.reach(address)
-                yield PageAccess(
-                    base=f"https://{SITE}/",
-                    statistics=world.statistics,
-                    resolve={SITE: f"{host}:{port}"},
-                    authority=own.authority,
-                    host=world.near,
-                    backend=world.backend,
-                    rewind=world.rewind,
-                )
+            async with program(*command, port=listens[1], folder=folder, host=host) as address:
+                yield address, own, folder
+
+
+class DirectHttp2(OverRelay):
+    """The browser by itself. A peer of bench/pairs/peers.py."""
+
+    name = "direct-h2"
+    policy = ""
+
+    def __init__(self, site: Path) -> None:
+        """`site`: the folder that the origin serves."""
+        self._nginx = NginxSite(site)
+
+    @property
+    def missing(self) -> str:
+        """What is not installed; empty: nothing."""
+        return self._nginx.missing
+
+    @asynccontextmanager
+    async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
+        """The origin stays unused: nginx serves its folder."""
+        async with self._nginx.served(world.far, name=SITE) as (address, own, _):
+            host, port = await world.reach(address)
+            yield PageAccess(
+                base=f"https://{SITE}/",
+                statistics=world.statistics,
+                resolve={SITE: f"{host}:{port}"},
+                authority=own.authority,
+                host=world.near,
+                backend=world.backend,
+                rewind=world.rewind,
+            )
+
+
+class SluiceToHttps(OverRelay):
+    """Our pair, which opens the TLS at both of its ends. A peer of bench/pairs/peers.py."""
+
+    name = "sluice"
+    policy = "default"
+
+    def __init__(self, site: Path) -> None:
+        """`site`: the folder that the origin serves."""
+        self._nginx = NginxSite(site)
+
+    @asynccontextmanager
+    async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
+        """The origin stays unused: nginx serves its folder."""
+        name = world.far.address
+        async with self._nginx.served(world.far, name=name) as (address, _, folder):
+            pair = SluicePeer(ca_file=folder / AUTHORITY)
+            async with pair.over(world, address) as access:
+                yield replace(access, base=f"https://{address[0]}:{address[1]}/")
 
 
 def _key() -> ec.EllipticCurvePrivateKey:

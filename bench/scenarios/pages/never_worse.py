@@ -2,8 +2,8 @@
 
 Each page on each link is loaded in turns directly, over HTTP/1.1 and HTTP/2, and through Sluice,
 whose pair runs all along, as a user's does, from the first page on; each load has a browser and an
-address of its own, so that nobody has anything of it. A cell falls short only beyond the spread of
-its loads.
+address of its own, so that nobody has anything of it. Over https both have nginx for an origin,
+which speaks HTTP/2 to the browser. A cell falls short only beyond the spread of its loads.
 
 Knows loads and verdicts; does not know what makes a load quick.
 """
@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -27,7 +26,7 @@ from bench.origins.visits import visits
 from bench.pages.page_load import PageStudy, load, study
 from bench.pairs.peers import DirectPeer, Peer, SluicePeer, in_world
 from bench.reports.report import Check
-from bench.rivals.nginx import DirectHttp2
+from bench.rivals.nginx import DirectHttp2, SluiceToHttps
 from bench.scenarios.pages.page_load import FAST, SITE
 from emulation.lines.profiles import profile
 
@@ -43,11 +42,11 @@ OURS: Final = "sluice"
 
 async def run(
     *, runs: int = 7, parts: Sequence[str] = LINKS, profile_name: str | None = None,
-    page: Path | None = None, backend: str = "auto",
+    page: Path | None = None, backend: str = "auto", https: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """The scenario. `page`: a folder with an index.html, in place of ours; `parts`: links.
 
-    Raises OSError; ValueError for a link that is none of LINKS.
+    `https`: the pages come over it. Raises OSError; ValueError for a link that is none of LINKS.
     """
     if unknown := set(parts) - set(LINKS):
         raise ValueError(f"its parts are the links {', '.join(LINKS)}, not {', '.join(unknown)}")
@@ -61,19 +60,30 @@ async def run(
                 ours.append(await asyncio.to_thread(made.make, Path(name, own)))
         for folder in [page] if page is not None else ours:
             for link in [profile_name] if profile_name is not None else parts:
-                found = await _cell(folder, link, 1 if link in SLOW else runs, backend)
+                peers = _over_https if https else _over_http
+                count = 1 if link in SLOW else runs
+                found = await _cell(folder, link, count, backend, peers)
                 rows += found
-                checks |= judge(found, f"{folder.name}, {link}")
+                checks |= judge(found, f"{folder.name}, {link}" + (", https" if https else ""))
     return {"runs": rows, "checks": checks}
 
 
-async def _cell(folder: Path, link: str, runs: int, backend: str) -> list[dict[str, Any]]:
+def _over_http(site: Path) -> list[Peer]:
+    http2 = DirectHttp2(site)
+    return [DirectPeer(), *(() if http2.missing else (http2,)), SluicePeer()]
+
+
+def _over_https(site: Path) -> list[Peer]:
+    return [DirectHttp2(site), SluiceToHttps(site)]
+
+
+async def _cell(
+    folder: Path, link: str, runs: int, backend: str, peers_of: Callable[[Path], list[Peer]]
+) -> list[dict[str, Any]]:
     """All loads of one page on one link."""
     rows: list[dict[str, Any]] = []
     with visits(folder, runs + 1) as site:
-        peers: list[Peer] = [DirectPeer(), SluicePeer()]
-        if shutil.which("nginx"):
-            peers.insert(1, DirectHttp2(site))
+        peers = peers_of(site)
         async with contextlib.AsyncExitStack() as stack:
             there: dict[str, PageAccess] = {}
             for one in peers:
