@@ -216,6 +216,8 @@ class Delivery:
         if importer is not None:
             importer.close()
         outgoing.write(work.finish())
+        if self._kind is Kind.IMAGE:
+            self._mark_whole(outgoing.written)
         if headers == response.headers:  # else they may tell of bytes that the client does not get
             self._way.trail(response)
         outgoing.finish()
@@ -318,7 +320,7 @@ class Delivery:
         if picture is None:
             self._way.head(response, response.headers, length=len(data))
             outgoing = self._way.open(Kind.IMAGE)
-            self._mark_whole(len(data))
+            self._mark_whole(len(data) - self._rest.skip)
             outgoing.write(self._rest.after(data))
         else:
             picture = picture if steps else alone(picture)
@@ -398,12 +400,11 @@ class Delivery:
             ends={level.name: max(0, level.end - there) for level in picture.levels},
         )
 
-    def _mark_whole(self, size: int) -> None:
-        """Tell the tree that a picture of which nothing is shown goes on to be all there, before
-        others that are shown become finer. For one that the link carries at once: while it is
-        waited for its request holds one of the six connections of a browser, and keeps it from
-        asking for what is here."""
-        end = size - self._rest.skip
+    def _mark_whole(self, end: int) -> None:
+        """Tell the tree that a picture of which nothing is shown goes on to be all there, after so
+        many bytes of its own, before others that are shown become finer: one that the link carries
+        at once, or a drawing. While it is waited for its request holds one of the six connections
+        of a browser, and keeps it from asking for what is here."""
         if end > 0:
             self._way.mark([end], [end], ends={LEVELS[-1]: end})
 
@@ -446,7 +447,7 @@ class Delivery:
             there = min(self._rest.skip, response.length)
             self._sender.tree.hierarchy.set_size(outgoing.leaf, response.length - there)
             if soon:
-                self._mark_whole(response.length)
+                self._mark_whole(response.length - self._rest.skip)
         if kind is Kind.MEDIA:
             self._mark_begun(response.length)
         outgoing.write(self._rest.after(begun))
