@@ -80,7 +80,7 @@ class ByteLink:
     def next_time(self) -> float | None:
         return None
 
-    def heard(self, data: bytes) -> None:
+    def heard(self, data: bytes, *, age: float = 0.0) -> None:
         self.got += data
         self.heard_at.append(asyncio.get_running_loop().time())
         self._more.set()

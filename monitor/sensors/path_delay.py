@@ -96,6 +96,8 @@ class DelayFilter:
         """The same, of the way there alone."""
         self.window = _SHORTEST_WINDOW
         """Seconds of the least delay, widened by jitter: what is delivered counts over so long."""
+        self.late = 0.0
+        """Seconds by which the newest report was late on its way back, or at the receiver's."""
         self._late_back = Mean(_BACK_GAIN)
         self.least_excess = 0.0
         """Seconds; the lowest excess in the later half of the last complete round: its first bytes
@@ -156,8 +158,8 @@ class DelayFilter:
         one_way += smaller
         self._one_way.add(at, one_way)
         self._back.add(at, back)
-        late = back - (self._back.value or 0.0)
-        self._late_back.add(late)
+        self.late = back - (self._back.value or 0.0)
+        self._late_back.add(self.late)
         least = self._one_way.value
         self.latest = loop
         self.excess = one_way - (one_way if least is None else least)

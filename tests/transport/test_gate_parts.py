@@ -6,6 +6,7 @@ import pytest
 
 from monitor.progress import ReportedProgress
 from tests.transport.path import path
+from tests.transport.test_path_facts import facts
 from transport.gate.drains import Drains
 from transport.gate.first_reports import FirstReports
 from transport.gate.margin import LATE_REPORT, TARGET, Margin
@@ -134,26 +135,26 @@ class TestLedger:
 class TestLimitedBy:
     def test_the_gate_limited_what_was_sent_before_it_said_no(self) -> None:
         limited = LimitedBy(now=0.0)
-        limited.reported(1.0, sent_at=0.9)
+        limited.reported(1.0, PATH, progress(sent_at=0.9), still=0)
         assert not limited.gate
         limited.refused_by_cap(1.1)
-        limited.reported(1.2, sent_at=1.0)
+        limited.reported(1.2, PATH, progress(sent_at=1.0), still=0)
         assert limited.gate and limited.cap
-        limited.reported(1.3, sent_at=1.2)
+        limited.reported(1.3, PATH, progress(sent_at=1.2), still=0)
         assert not limited.gate, "what was sent since went as soon as it wanted"
 
     def test_a_pacer_s_no_is_not_the_cap_s(self) -> None:
         limited = LimitedBy(now=0.0)
         limited.refused_by_pacer(1.0, until=1.5)
-        limited.reported(1.1, sent_at=0.9)
+        limited.reported(1.1, PATH, progress(sent_at=0.9), still=0)
         assert limited.gate and not limited.cap
 
     def test_a_path_is_full_a_window_after_the_application_s_last_pause(self) -> None:
         limited = LimitedBy(now=0.0)
         limited.sent(5.0, PATH, last_sent_at=1.0, room=False)
-        limited.reported(5.2, sent_at=5.1)
+        limited.reported(5.2, PATH, progress(sent_at=5.1), still=0)
         assert not limited.full(PATH)
-        limited.reported(5.6, sent_at=5.5)
+        limited.reported(5.6, PATH, progress(sent_at=5.5), still=0)
         assert limited.full(PATH)
 
     @pytest.mark.parametrize(("room", "full"), [(True, False), (False, True)])
@@ -163,15 +164,28 @@ class TestLimitedBy:
         limited = LimitedBy(now=0.0)
         for tick in range(100):
             limited.sent(tick / 50, PATH, last_sent_at=(tick - 1) / 50, room=room)
-        limited.reported(2.1, sent_at=1.98)
+        limited.reported(2.1, PATH, progress(sent_at=1.98), still=0)
         assert limited.full(PATH) is full
 
     def test_what_goes_on_where_it_was_held_back_is_no_pause(self) -> None:
         limited = LimitedBy(now=0.0)
         limited.refused_by_pacer(1.0, until=1.2)
         limited.sent(1.2, PATH, last_sent_at=1.0, room=True)
-        limited.reported(1.5, sent_at=1.4)
+        limited.reported(1.5, PATH, progress(sent_at=1.4), still=0)
         assert limited.full(PATH)
+
+    @pytest.mark.parametrize(("late", "full"), [(0.0, True), (0.3, False)])
+    def test_a_path_that_had_nothing_while_reports_were_late_was_not_full(
+        self, late: float, full: bool
+    ) -> None:
+        path = facts(rate=50_000.0, delay=0.1, late=late)
+        limited = LimitedBy(now=0.0)
+        limited.sent(2.0, path, last_sent_at=1.99, room=False)
+        limited.refused_by_cap(2.0)  # until the report comes 6,000 bytes keep the link busy to 2.02
+        limited.reported(2.5, path, progress(sent_at=2.0), still=6_000)
+        limited.sent(2.5, path, last_sent_at=2.0, room=False)
+        limited.reported(2.55, path, progress(sent_at=2.5), still=0)
+        assert limited.full(path) is full
 
 
 class TestDrains:

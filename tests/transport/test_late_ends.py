@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from typing import Any
 
 import pytest
@@ -77,7 +78,7 @@ class Chunks:
     def next_time(self) -> float | None:
         return None
 
-    def heard(self, data: bytes) -> None:
+    def heard(self, data: bytes, *, age: float = 0.0) -> None:
         raise AssertionError
 
     def delivered(self, news: DeliveryReport) -> None:
@@ -136,3 +137,69 @@ def test_what_is_not_due_is_not_asked_for_again_at_each_read() -> None:
     assert due is None
     endpoint.receive(1.006, data[600:])
     assert endpoint.stirred
+
+
+def known_of(link: float, *, says_when: bool) -> float:
+    """What a sender takes a link for whose receiver's process has the processor for 20 ms and then
+    not for 80, again and again. `says_when`: its reports have the kernel's times."""
+    sender = Endpoint(EndlessOutbox(8192), now=0.0)
+    receiver = Endpoint(Silent(), now=0.0)
+    now, free_at = 0.0, 0.0
+    way: list[tuple[float, bytes]] = []
+    back: list[tuple[float, bytes]] = []
+    while now < 4.0:
+        while back and back[0][0] <= now:
+            sender.receive(now, back.pop(0)[1])
+        while chunk := sender.next_chunk(now):
+            free_at = max(free_at, now) + len(chunk) / link
+            way.append((free_at + DELAY / 5, chunk))
+        awake = now < 0.5 or now % 0.1 < 0.02
+        while awake and way and way[0][0] <= now:
+            at, chunk = way.pop(0)
+            receiver.receive(now, chunk, age=now - at if says_when else 0.0)
+        if awake and (report := receiver.next_chunk(now)):
+            back.append((now + DELAY / 5, report))
+        now = round(now + 0.001, 3)
+    return sender.gate.rate
+
+
+def test_a_receiver_that_has_no_processor_is_no_slow_link() -> None:
+    assert known_of(2e6, says_when=True) == pytest.approx(2e6, rel=0.1)
+    assert known_of(2e6, says_when=False) < 1.5e6, "else this shows nothing"
+
+
+class Listening(Chunks):
+    """A link that notes how long what it hears had been here."""
+
+    def __init__(self) -> None:
+        super().__init__(searching=False)
+        self.left = []
+        self.ages: list[float] = []
+        self._news = asyncio.Event()
+
+    def heard(self, data: bytes, *, age: float = 0.0) -> None:
+        self.ages.append(age)
+        self._news.set()
+
+    async def next_one(self) -> None:
+        await self._news.wait()
+        self._news.clear()
+
+
+def test_a_loop_that_was_late_says_how_long_bytes_had_been_here() -> None:
+    async def go() -> list[float]:
+        ours, theirs = connected()
+        connection, link = TcpConnection(ours), Listening()
+        connection.start(link)
+        async with asyncio.timeout(60):
+            for number in range(2):
+                theirs.send(b"words")
+                if number:
+                    time.sleep(0.05)  # noqa: ASYNC251  # somebody has the loop
+                await link.next_one()
+        connection.close()
+        theirs.close()
+        return link.ages
+
+    _, late = asyncio.run(go())
+    assert late > 0.045

@@ -12,12 +12,16 @@ from transport.gate.path_facts import PathFacts
 QUANTUM = 1000
 
 
-def facts(*, rate: float = 0.0, delay: float = 0.1) -> PathFacts:
-    """Makes those of a path whose delays were all equal; `rate` in bytes/second, 0: unknown."""
+def facts(*, rate: float = 0.0, delay: float = 0.1, late: float = 0.0) -> PathFacts:
+    """Makes those of a path whose delays were all equal; `rate` in bytes/second, 0: unknown.
+    `late`: seconds by which one more report was, of what had been there in time."""
     delays = DelayFilter()
     for report in range(20):
         at = 1.0 + report * delay
         delays.add(at, loop=delay, one_way=delay / 2, smaller=0.0, steady=True, noise=0.0, held=0.0)
+    if late:
+        noise = {"steady": False, "noise": 0.0, "held": 0.0}
+        delays.add(at + delay, loop=delay + late, one_way=delay / 2, **noise)
     found = PathFacts(delays, Margin(), quantum=QUANTUM)
     found.delivered = rate * found.window
     return found
@@ -76,3 +80,15 @@ def test_on_a_shared_link_a_small_packet_is_no_sooner_than_at_the_rate_of_the_li
     small = ReportedProgress(50_000, 400, 1.0, 1.0, 400, 400, 1.05)
     assert path.smaller(small, most=4_000.0) == pytest.approx((QUANTUM - 400) / 40_000.0)
     assert path.smaller(small, most=500.0) == path.smaller(small)
+
+
+def test_a_link_runs_dry_when_reports_are_later_than_what_is_under_way_lasts() -> None:
+    late = facts(rate=10_000.0, late=0.5)
+    assert late.dry(0.4, 2_000) == pytest.approx(0.4 - (0.2 - late.window))
+    assert late.dry(0.05, 2_000) < 0, "what is under way keeps it busy"
+    assert late.dry(9.0, 2_000) == pytest.approx(0.5), "when the rest came is known"
+
+
+def test_a_link_that_has_become_slow_is_not_dry_and_neither_is_an_unknown_one() -> None:
+    assert facts(rate=10_000.0).dry(9.0, 2_000) == pytest.approx(0.0), "its reports are in time"
+    assert facts(late=0.5).dry(9.0, 2_000) == 0.0

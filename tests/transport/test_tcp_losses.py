@@ -38,7 +38,7 @@ class Bulk:
     def next_time(self) -> float | None:
         return None
 
-    def heard(self, data: bytes) -> None:
+    def heard(self, data: bytes, *, age: float = 0.0) -> None:
         self.came += len(data)
         if self.came >= BYTES:
             self.all_came.set()

@@ -186,7 +186,6 @@ class Gate:
         if self._limits.gate:
             self._margin.reported(now - self._reported_at, progress.gained)
         self._reported_at = now
-        self._limits.reported(now, sent_at=sent_at)
         if self._first.add(now, progress, quantum=self.quantum):
             self._judge_first()
         self._spacing.heard(progress)
@@ -200,6 +199,7 @@ class Gate:
             noise=min(_MOST_NOISE, self._path.serialisation / 2 + 2 * held),  # parts: half as often
             held=_MOST_HELD,  # the cap has what the way back does to most reports
         )
+        self._limits.reported(now, self._path, progress, still=self.under_way)
         repaired = self._rate.add(
             progress.arrived_at,
             progress.received,

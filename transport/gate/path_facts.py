@@ -79,6 +79,16 @@ class PathFacts:
         """
         return self.rate * max(0.0, self._delay.late_back - self._margin.spacing / 2)
 
+    def dry(self, since: float, under_way: float) -> float:
+        """Seconds for which the link had nothing more to carry, when the newest report came.
+
+        `since`: seconds since the newest of `under_way` bytes was sent. A report that was on time
+        has told of what the link was busy with until then, however slow it has become.
+        """
+        if not self.rate:
+            return 0.0
+        return min(self._delay.late, since - under_way / self.rate + self.window)
+
     @property
     def serialisation(self) -> float:
         """Seconds that the link takes for a quantum; 0 while its rate is unknown."""

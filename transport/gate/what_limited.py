@@ -1,13 +1,14 @@
 """Tells what kept bytes back: the gate's cap, its pacer, or that there were none to send.
 
 Delivery tells the link's rate only while the gate limits; while the application does, it tells
-what the application had to say. Pure. It knows no bytes, only times by the sender's clock.
+what the application had to say. Pure. Times are by the sender's clock.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from monitor.progress import ReportedProgress
 from transport.gate.path_facts import PathFacts
 
 _TURN: Final = 0.001
@@ -21,12 +22,13 @@ class LimitedBy:
         self.blocked_at = float("-inf")
         """When cap or pacer said no last."""
         self.resumed_at = now
-        """When the application sent again after a pause."""
+        """When something went again after a pause, the application's or one of the reports: a
+        receiver that has no processor reports late, and meanwhile the link has nothing."""
         self._capped_at = float("-inf")
         self._waits_for_report = False
         self._held_until = now
         """Until then nothing could go, whatever the application had to send."""
-        self._newest_sent_at = now
+        self._sent_at = self._newest_sent_at = now
 
     def refused_by_cap(self, now: float) -> None:
         """More would be too much under way: only a report can change that."""
@@ -44,12 +46,17 @@ class LimitedBy:
         pause = now - max(last_sent_at, self._held_until)
         if pause > path.window / 4 or (room and pause > _TURN):
             self.resumed_at = now
+        self._sent_at = now
 
-    def reported(self, now: float, *, sent_at: float) -> None:
-        """A report came, whose newest byte had been sent at `sent_at`."""
-        self._newest_sent_at = sent_at
+    def reported(
+        self, now: float, path: PathFacts, progress: ReportedProgress, *, still: int
+    ) -> None:
+        """A report came; so many bytes are still under way."""
+        self._newest_sent_at = progress.sent_at
         if self._waits_for_report:
             self._waits_for_report, self._held_until = False, now
+            if path.dry(now - self._sent_at, still + progress.gained) > path.window / 4:
+                self.resumed_at = now
 
     @property
     def gate(self) -> bool:

@@ -45,8 +45,8 @@ class Carried(Protocol):
     def next_time(self) -> float | None:
         """When to ask again though nothing happened."""
 
-    def heard(self, data: bytes) -> None:
-        """Bytes of the peer's stream."""
+    def heard(self, data: bytes, *, age: float = 0.0) -> None:
+        """Bytes of the peer's stream, of which the kernel has had the newest for `age` seconds."""
 
     def delivered(self, news: DeliveryReport) -> None:
         """Bytes have arrived over there."""

@@ -152,10 +152,13 @@ class Endpoint:
         self._sent += len(report) + len(frame)
         return report + frame
 
-    def receive(self, now: float, data: bytes, *, arriving: int = 0) -> list[Data | Control]:
+    def receive(
+        self, now: float, data: bytes, *, arriving: int = 0, age: float = 0.0
+    ) -> list[Data | Control]:
         """The session's frames in `data`. Raises PeerError if the peer broke the protocol.
 
-        `arriving`: bytes that have come behind `data` and can't be read before others have.
+        `arriving`: bytes that have come behind `data` and can't be read before others have. `age`:
+        seconds since the newest of all came to this machine.
         """
         frames: list[Data | Control] = []
         reports: list[Report] = []
@@ -181,7 +184,7 @@ class Endpoint:
         for report in reports if len(reports) < _MANY or self.gate.starting else reports[-1:]:
             self.gate.on_report(now, report.received - self._resumed_from, report.clock)
             self._retained.reported(report.received - _UNOPENED)
-        self._own.read(now, reports=len(reports))
+        self._own.read(now - age, reports=len(reports))
         self.stirred = bool(reports or frames) or not told_when or now >= self._own.due
         return frames
 

@@ -54,13 +54,18 @@ class OwnReports:
         self._arriving = arriving
         return told_when
 
-    def read(self, now: float, *, reports: int) -> None:
-        """What came has been read, and so many reports were in it."""
+    def read(self, arrived_at: float, *, reports: int) -> None:
+        """What came then has been read, and so many reports were in it.
+
+        That is when it came to this machine: the peer takes what waited here for a link that became
+        slow.
+        """
         self._reports_received += reports
         if self.owed:
-            if now - self._arrived_at > PAUSE:
-                self._busy_since = now
-            self._arrived_at = now
+            arrived_at = max(arrived_at, self._arrived_at)
+            if arrived_at - self._arrived_at > PAUSE:
+                self._busy_since = arrived_at
+            self._arrived_at = arrived_at
 
     def come_apart(self, now: float) -> None:
         """Cells came in no order, which are not counted."""

@@ -264,13 +264,13 @@ class StreamLink:
         assert self._endpoint is not None
         return self._endpoint.next_time(self._loop.time())
 
-    def heard(self, data: bytes) -> None:
+    def heard(self, data: bytes, *, age: float = 0.0) -> None:
         assert self._endpoint is not None
         assert self._inbox is not None
         now = self._loop.time()
         arriving = self._connection.arriving if self._connection is not None else 0
         try:
-            frames = self._endpoint.receive(now, data, arriving=arriving)
+            frames = self._endpoint.receive(now, data, arriving=arriving, age=age)
         except PeerError as error:
             self.failed(error)
             return

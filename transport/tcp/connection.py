@@ -14,6 +14,7 @@ from typing import Final
 
 from monitor.sensors.loss_events import LossEvents
 from monitor.tcp_view import TcpInfo
+from transport.link import kernel_stamps
 from transport.link.connection import Carried
 from transport.link.interface import LinkError
 from transport.link.quantum import Chunks, chunks_of
@@ -134,6 +135,7 @@ class TcpConnection:
 
     def start(self, carried: Carried) -> None:
         self._carried = carried
+        kernel_stamps.ask(self.socket)
         self._loop.add_reader(self.socket, self._readable)
         self._loop.call_soon(self._hear_early)
         self.wake()
@@ -267,7 +269,7 @@ class TcpConnection:
     def _readable(self) -> None:
         assert self._carried is not None
         try:
-            data = self.socket.recv(_READ)
+            data, notes, _, _ = self.socket.recvmsg(_READ, kernel_stamps.SPACE)
         except BlockingIOError:
             return
         except OSError as error:
@@ -284,7 +286,7 @@ class TcpConnection:
         self._remainder += reply
         wrote, self._hearing = self._writing, True
         try:
-            self._carried.heard(plain)
+            self._carried.heard(plain, age=kernel_stamps.age(notes))
         finally:
             self._hearing = False
         self._look_for_losses()

@@ -1,9 +1,9 @@
 """A UDP socket that moves many datagrams a call, where the kernel can (Linux).
 
-UDP_SEGMENT (4.18) takes datagrams of one size as one buffer, UDP_GRO (5.0) hands them out so, and
-SO_TIMESTAMPNS says when the kernel had them: an event loop is late by up to 50 ms under load. Each
-is tried, and done without where it is not to be had. Datagrams are never fragmented on their way
-(IP_PMTUDISC_PROBE): the search for their size (core/mtu.py) needs to know. ECN bits are left alone.
+UDP_SEGMENT (4.18) takes datagrams of one size as one buffer, UDP_GRO (5.0) hands them out so, with
+the time that the kernel had them (transport/link/kernel_stamps.py). Each is tried, and done without
+where it is not to be had. Datagrams are never fragmented on their way (IP_PMTUDISC_PROBE): the
+search for their size (core/mtu.py) needs to know. ECN bits are left alone.
 
 It knows neither connections nor keys. Sources: udp(7), ip(7), linux/udp.h.
 """
@@ -14,15 +14,14 @@ import errno
 import fcntl
 import socket
 import struct
-import time
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from transport.link import kernel_stamps
 from transport.spp.core.paths import Address
 
 _UDP_SEGMENT: Final = 103
 _UDP_GRO: Final = 104
-_SO_TIMESTAMPNS: Final = 35
 _IP_MTU_DISCOVER: Final = 10
 _IPV6_MTU_DISCOVER: Final = 23
 _PMTUDISC_PROBE: Final = 3
@@ -31,10 +30,8 @@ _MOST_SEGMENTS: Final = 64
 """Datagrams of one buffer (UDP_MAX_SEGMENTS)."""
 _LARGEST: Final = 65_507
 """Bytes of one buffer."""
-_ANCILLARY: Final = 128
 _BUFFER: Final = 1 << 20
 """Bytes of the kernel's buffers that are asked for; it gives what its administrator allows."""
-_STAMP: Final = struct.Struct("=qq")
 _GONE: Final = frozenset(
     {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
     | {errno.ECONNREFUSED, errno.EPERM, errno.ENOBUFS, errno.EINVAL}
@@ -74,7 +71,7 @@ class DatagramSocket:
         if six:
             _try(own, socket.IPPROTO_IPV6, _IPV6_MTU_DISCOVER, _PMTUDISC_PROBE)
         _try(own, socket.IPPROTO_IP, _IP_MTU_DISCOVER, _PMTUDISC_PROBE)
-        _try(own, socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        kernel_stamps.ask(own)
         self.segments = offload and _try(own, socket.IPPROTO_UDP, _UDP_SEGMENT, 0)
         """Many datagrams leave at once."""
         self.coalesces = offload and _try(own, socket.IPPROTO_UDP, _UDP_GRO, 1)
@@ -100,23 +97,18 @@ class DatagramSocket:
     def receive(self) -> Sequence[ReceivedDatagram] | None:
         """What one call gives; None: there is nothing."""
         try:
-            size, notes, _, address = self._socket.recvmsg_into([self._buffer], _ANCILLARY)
+            size, notes, _, address = self._socket.recvmsg_into([self._buffer], kernel_stamps.SPACE)
         except BlockingIOError:
             return None
         except OSError as error:
             if error.errno in _GONE:  # somebody's ICMP: proves nothing
                 return ()
             raise
-        segment, age = size, 0.0
+        segment, age = size, kernel_stamps.age(notes)
         for level, kind, data in notes:
             if level == socket.IPPROTO_UDP and kind == _UDP_GRO:
                 segment = int.from_bytes(data[:4], "little")
-            elif level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
-                seconds, nanoseconds = _STAMP.unpack_from(data)
-                age = (time.time_ns() - seconds * 1_000_000_000 - nanoseconds) / 1e9
         whence = (address[0], address[1])
-        # A wall clock may be set: an age beyond the plausible is none.
-        age = age if 0 <= age < 60 else 0.0
         if segment >= size:
             return (ReceivedDatagram(bytes(self._buffer[:size]), whence, age),)
         view = bytes(self._buffer[:size])
