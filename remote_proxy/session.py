@@ -44,6 +44,7 @@ from transport.sending.outgoing import Budget
 from wire import abilities
 from wire import messages as m
 from wire.abilities import Takes
+from wire.credit import LinkTime
 from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
 from wire.frames import Control, Data
@@ -362,7 +363,8 @@ class RemoteSession:
         self._ids.check(message, busy=busy)
         upload = None
         if message.has_body or message.method == "CONNECT":
-            upload = Incoming(lambda more: self.say(m.Credit(component, more)))
+            timed = LinkTime(self._loop.time, lambda: self._link.statistics().round_trip)
+            upload = Incoming(lambda more: self.say(m.Credit(component, more)), timed)
         if message.resume is not None and message.resume.level:
             self.obedience.want(component, message.resume.level)
         if component == message.document:

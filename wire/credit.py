@@ -3,11 +3,17 @@
 Both sides count bytes of a component as they stand in DATA frames. A component begins with
 INITIAL bytes of credit; `Credit` messages add to it. A reader that stalls stops its own component
 and nobody else's.
+
+Credit is given anew a round trip after it was spent, so who keeps so much ahead has no more than
+that in each: over a satellite of .6 s, 1 MB of it is 14 Mbit/s, whatever the link carries. So the
+receiver doubles it while it comes that fast, as other receivers do theirs (RFC 9000, 4.2; Fisk and
+Feng, Dynamic right-sizing in TCP, 2001).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from wire.errors import LocalError, PeerError
 
@@ -17,7 +23,25 @@ every part of a page, so that on a slow link credit never costs a round trip."""
 MAXIMUM: Final = 1 << 32
 """Bytes of outstanding credit at most; a peer that gives more is in error."""
 BATCH: Final = INITIAL // 4
-"""Bytes of consumption worth a Credit message: 0.005 % of overhead."""
+"""Bytes of consumption worth a Credit message, of a window of INITIAL: 0.005 % of overhead."""
+LARGEST: Final = 16 << 20
+"""Bytes of a window at most: 200 Mbit/s over a satellite. So much waits for a reader that stalls
+when it has read as fast as that."""
+_TRIPS: Final = 2.0
+"""Round trips in which a whole window comes where it might be what limits: less, and the link has
+it for half of the time."""
+
+
+class LinkTime(NamedTuple):
+    """What credit asks of a link. Seconds."""
+
+    now: Callable[[], float]
+    round_trip: Callable[[], float]
+    """0: not known."""
+
+
+UNTIMED: Final = LinkTime(lambda: 0.0, lambda: 0.0)
+"""A link of which nothing is known: windows keep their size."""
 
 
 class SendCredit:
@@ -44,12 +68,16 @@ class SendCredit:
 class ReceiveCredit:
     """The receiver's side: what it gave, what came, what was consumed."""
 
-    __slots__ = ("consumed", "given", "received")
+    __slots__ = ("_begun_at", "_then", "consumed", "given", "received", "window")
 
     def __init__(self) -> None:
-        self.given = INITIAL
+        self.given = self.window = INITIAL
         self.received = 0
         self.consumed = 0
+        self._then = 0
+        """Bytes that had come when a window of them began to,"""
+        self._begun_at: float | None = None
+        """and when that was; None: none has."""
 
     def arrive(self, amount: int) -> None:
         """`amount` bytes came. Raises PeerError if the peer had no credit for them."""
@@ -57,11 +85,23 @@ class ReceiveCredit:
         if self.received > self.given:
             raise PeerError(f"{self.received - self.given} bytes beyond the credit given")
 
-    def consume(self, amount: int) -> int:
+    def consume(self, amount: int, link: LinkTime = UNTIMED) -> int:
         """`amount` bytes were used; the credit to give now, bytes, 0 while it's not worth it."""
         self.consumed = min(self.consumed + amount, self.received)
-        more = self.consumed + INITIAL - self.given
-        if more < BATCH:
+        if self._begun_at is None:
+            self._begun_at = link.now()
+        elif self.received - self._then >= self.window:
+            self._widen(link)
+        more = self.consumed + self.window - self.given
+        if more < self.window // 4:
             return 0
         self.given += more
         return more
+
+    def _widen(self, link: LinkTime) -> None:
+        """A whole window has come: quickly, if it is what limits."""
+        now = link.now()
+        assert self._begun_at is not None
+        if now - self._begun_at <= _TRIPS * link.round_trip():
+            self.window = min(LARGEST, 2 * self.window)
+        self._then, self._begun_at = self.received, now

@@ -29,6 +29,7 @@ from transcoders.text import TextError
 from transport.link.interface import LinkError, LinkExpired, PeerFault
 from wire import messages as m
 from wire.abilities import Takes
+from wire.credit import UNTIMED, LinkTime
 from wire.errors import PeerError
 from wire.fields import Headers
 from wire.frames import Data
@@ -52,10 +53,13 @@ class Demultiplexer:
         ended: Callable[[int], object],
         ask: Callable[[Arrival], None],
         dictionaries: Dictionaries,
+        link: LinkTime = UNTIMED,
     ) -> None:
         """`accepts`: codings that whoever shows pictures undoes. `progressed`: see
         local_proxy.link.session.Listener. `ended` is told that nothing more goes up for a
-        component; `ask` asks for the rest of one. `dictionaries`: texts that are here."""
+        component; `ask` asks for the rest of one. `dictionaries`: texts that are here. `link`: by
+        whose round trips credit is measured."""
+        self._link = link
         self._dictionaries = dictionaries
         self._memory = memory
         self._accepts = accepts
@@ -343,7 +347,11 @@ class Demultiplexer:
 
     def _give_credit(self, arrival: Arrival) -> None:
         id_ = arrival.component.id
-        if arrival.failure is None and id_ in self._arrivals and (more := arrival.credit()):
+        if (
+            arrival.failure is None
+            and id_ in self._arrivals
+            and (more := arrival.credit(self._link))
+        ):
             self._say(m.Credit(id_, more))
 
     def _complete(self, arrival: Arrival) -> None:

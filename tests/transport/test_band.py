@@ -40,6 +40,16 @@ def test_above_it_for_half_a_delay_the_link_has_become_slower() -> None:
     assert said[3:] == [QueueVerdict.SLOWER] * 7
 
 
+def test_what_comes_at_once_after_a_silence_waited_for_a_repair_unless_that_goes_on() -> None:
+    band, above = Band(), path(excess=0.15)
+    assert band.judge(0.0, above, overfull=True) is None
+    assert band.judge(0.1, above, overfull=True, at_once=True) is None
+    assert band.judge(0.2, above, overfull=True) is QueueVerdict.SLOWER, "what is spaced tells"
+    repaired = Band()
+    said = [repaired.judge(0.1 * n, above, overfull=True, at_once=True) for n in range(10)]
+    assert said.index(QueueVerdict.SLOWER) * 0.1 == pytest.approx(2 * (WINDOW + 0.15), abs=0.11)
+
+
 def test_a_delay_that_falls_back_was_nothing() -> None:
     assert verdicts([0.040, 0.040, 0.010] * 10, overfull=True) == [None] * 30
 

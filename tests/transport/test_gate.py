@@ -24,6 +24,11 @@ def fill(gate: Gate, now: float) -> int:
 
 def serve(gate: Gate, *, seconds: float, rate: float, delay: float) -> float:
     """A link of `rate` under a backlog, a report for each quantum; returns the time it ended."""
+    return served(gate, seconds=seconds, rate=rate, delay=delay)[0]
+
+
+def served(gate: Gate, *, seconds: float, rate: float, delay: float) -> tuple[float, int]:
+    """The same, with the bytes that were reported."""
     line: Line[None] = Line(rate=rate, delay=delay, queue=1e9)
     now, received = 0.0, 0
     while now < seconds:
@@ -34,7 +39,7 @@ def serve(gate: Gate, *, seconds: float, rate: float, delay: float) -> float:
         for arrival, _ in line.take(now):
             received += QUANTUM
             gate.on_report(now, received, round(arrival / CLOCK_TICK))
-    return now
+    return now, received
 
 
 def test_a_few_quanta_go_before_anything_is_known() -> None:
@@ -63,6 +68,21 @@ def test_a_busy_link_is_measured() -> None:
     later = gate.estimate(now + 20.0)
     assert later is not None
     assert later.confidence < 0.5
+
+
+@pytest.mark.parametrize("delays", [[0.02], [0.05, 0.02, 0.08], [0.2, 0.05, 0.05]])
+def test_while_little_is_said_the_rate_stays_whatever_delays_do(delays: list[float]) -> None:
+    gate = Gate(now=0.0, quantum=QUANTUM)
+    now, received = served(gate, seconds=3.0, rate=100_000.0, delay=0.05)
+    received += gate.under_way
+    gate.on_report(now + 0.2, received, round((now + 0.15) / CLOCK_TICK))
+    known = gate.rate
+    for number in range(60):
+        sent_at = now + 1.0 + 0.3 * number
+        gate.on_sent(sent_at, 40)
+        arrived, received = sent_at + delays[number % len(delays)], received + 40
+        gate.on_report(arrived + 0.05, received, round(arrived / CLOCK_TICK))
+        assert gate.rate == pytest.approx(known, rel=0.01)
 
 
 def test_urgent_bytes_pass_a_closed_gate_within_bounds() -> None:

@@ -16,7 +16,7 @@ blind to what a tunnel or an accelerator buffers, so the receiver reports what a
     share   others keep the queue full: as much is under way as one more TCP would have
     drain   every few seconds the queue runs empty once, to learn the least delay anew
     stream  some chunks are spaced, and tell what others leave (transport/gate/granted_streams.py)
-    freeze  while the application sends less than the cap, the cap keeps its value
+    freeze  while the application sends less than the cap, the rate keeps its value
 
 Bursts are paced at the delivered rate, so that a queue smaller than the path holds does not
 overflow (transport/gate/pacer.py); faster while the margin grows, or a rate once measured too low,
@@ -108,12 +108,10 @@ class Gate:
         self._since = self._reported_at = now
         self._delay = DelayFilter()
         self._rate = RateFilter()
-        self._search = RateSearch()
-        self._bursts, self._rise = BurstRate(), Rise()
+        self._search, self._bursts, self._rise = RateSearch(), BurstRate(), Rise()
         self.pacer = Pacer()
         """Spaces what it lets go."""
-        self._phase = Phase.START
-        self._first = FirstReports()
+        self._phase, self._first = Phase.START, FirstReports()
         self._margin, self._spacing = Margin(), HeardSpacing()
         self._path = PathFacts(self._delay, self._margin, quantum=quantum)
         self._limits = LimitedBy(now=now)
@@ -189,7 +187,8 @@ class Gate:
         if self._first.add(now, progress, quantum=self.quantum):
             self._judge_first()
         self._spacing.heard(progress)
-        held = REPORT_EVERY_THIN if self.rate < THIN else self._spacing.every
+        rate = self.rate
+        held = REPORT_EVERY_THIN if rate < THIN else self._spacing.every
         self._delay.add(
             now,
             loop=now - sent_at,
@@ -200,6 +199,8 @@ class Gate:
             held=_MOST_HELD,  # the cap has what the way back does to most reports
         )
         self._limits.reported(now, self._path, progress, still=self.under_way)
+        if not self._limits.gate:
+            self._path.delivered = rate * self._path.window
         repaired = self._rate.add(
             progress.arrived_at,
             progress.received,

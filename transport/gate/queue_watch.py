@@ -17,12 +17,18 @@ from transport.contention.found_queue import RESTED, FoundQueue
 from transport.contention.yielding import Yielding
 from transport.gate.margin import TARGET
 from transport.gate.path_facts import PathFacts
+from transport.gate.report_spacing import REPORT_EVERY_THIN
 
 _BAND: Final = 3.1
 """Times the target: a queue above it means that the link has become slower."""
 _LONGER_PATH: Final = 4
 """Delays that must pass above the band with nothing queued until the path counts as longer."""
 
+_SILENCE: Final = 4 * REPORT_EVERY_THIN
+"""Seconds without arrivals, after which what comes together was not spaced by the link;"""
+_REPAIR: Final = 2
+"""delays above the band that it takes then until the link counts as slower: the last bytes of a
+page, with a loss among them, come a round trip late and are followed by nothing."""
 _FICKLE: Final = 60.0
 """Seconds after a longer path was none."""
 _AGAIN_AND_AGAIN: Final = 4
@@ -62,8 +68,11 @@ class Band:
         """Whether the queue is above the band."""
         return self._since is not None
 
-    def judge(self, now: float, path: PathFacts, *, overfull: bool) -> QueueVerdict | None:
-        """A report came; None: nothing is to be done. `overfull`: the cap is exceeded."""
+    def judge(
+        self, now: float, path: PathFacts, *, overfull: bool, at_once: bool = False
+    ) -> QueueVerdict | None:
+        """A report came; None: nothing is to be done. `overfull`: the cap is exceeded. `at_once`:
+        it tells of bytes that came together after a silence, as behind the repair of a loss."""
         excess, jitter, window = path.excess, path.jitter, path.window
         if path.least < self._accepted:
             self._accepted, self._fickle_until = float("-inf"), now + _FICKLE
@@ -82,7 +91,7 @@ class Band:
                 return QueueVerdict.OTHERS
             self._accepted = path.least + excess / 2
             return QueueVerdict.LONGER
-        elif since > window / 2:
+        elif since > (_REPAIR * delay if at_once else window / 2):
             return QueueVerdict.SLOWER
         return None
 
@@ -97,6 +106,8 @@ class QueueWatch:
         self._band = Band()
         self._yielding = Yielding()
         self._found = FoundQueue()
+        self._arrived_at = 0.0
+        """When the newest bytes had come, by the receiver's clock."""
         self._slower_at: deque[float] = deque(
             _AGAIN_AND_AGAIN * [float("-inf")], maxlen=_AGAIN_AND_AGAIN
         )
@@ -143,7 +154,9 @@ class QueueWatch:
             self._join(now, path, window=cap)
             if self.contention.active:
                 return None
-        verdict = self._band.judge(now, path, overfull=under_way > cap)
+        silence, self._arrived_at = progress.arrived_at - self._arrived_at, progress.arrived_at
+        at_once = silence > _SILENCE and progress.gained > progress.part
+        verdict = self._band.judge(now, path, overfull=under_way > cap, at_once=at_once)
         if found.seconds:
             return None
         yielding = self._yielding

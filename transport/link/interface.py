@@ -112,6 +112,11 @@ class LinkStatistics:
     paths: tuple[PathStatistics, ...] = ()
     """Those of the present connection, for people, where it has several."""
 
+    @property
+    def round_trip(self) -> float:
+        """Seconds until what is said now may be answered; 0: not known."""
+        return self.delay or self.min_delay or 0.0
+
 
 class Outbox(Protocol):
     """Where a link gets what it sends."""
