@@ -28,8 +28,7 @@ LARGEST: Final = 16 << 20
 """Bytes of a window at most: 200 Mbit/s over a satellite. So much waits for a reader that stalls
 when it has read as fast as that."""
 _TRIPS: Final = 2.0
-"""Round trips in which a whole window comes where it might be what limits: less, and the link has
-it for half of the time."""
+"""Round trips in which a whole window is read where it may be what limits: in one, if it does."""
 
 
 class LinkTime(NamedTuple):
@@ -75,9 +74,9 @@ class ReceiveCredit:
         self.received = 0
         self.consumed = 0
         self._then = 0
-        """Bytes that had come when a window of them began to,"""
+        """Bytes that had been read when the present window's began to be,"""
         self._begun_at: float | None = None
-        """and when that was; None: none has."""
+        """and when that was; None: nothing has been."""
 
     def arrive(self, amount: int) -> None:
         """`amount` bytes came. Raises PeerError if the peer had no credit for them."""
@@ -90,7 +89,7 @@ class ReceiveCredit:
         self.consumed = min(self.consumed + amount, self.received)
         if self._begun_at is None:
             self._begun_at = link.now()
-        elif self.received - self._then >= self.window:
+        elif self.consumed - self._then >= self.window:
             self._widen(link)
         more = self.consumed + self.window - self.given
         if more < self.window // 4:
@@ -99,9 +98,9 @@ class ReceiveCredit:
         return more
 
     def _widen(self, link: LinkTime) -> None:
-        """A whole window has come: quickly, if it is what limits."""
+        """A whole window has come and was read: quickly, if it is what limits."""
         now = link.now()
         assert self._begun_at is not None
-        if now - self._begun_at <= _TRIPS * link.round_trip():
+        if now - self._begun_at < _TRIPS * link.round_trip():
             self.window = min(LARGEST, 2 * self.window)
-        self._then, self._begun_at = self.received, now
+        self._then, self._begun_at = self.consumed, now
