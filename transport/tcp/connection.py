@@ -20,8 +20,9 @@ from transport.link.interface import LinkError
 from transport.link.quantum import Chunks, chunks_of
 from transport.link.records import Plain, ProvenPeer, Records
 from transport.tcp import tcp_info
+from transport.tcp.kept_window import KEEPS, KeptWindow
 from transport.tcp.segmented import Segmented
-from transport.tcp.sockets import prepare, reason, segment, takes_bytes
+from transport.tcp.sockets import control, prepare, reason, segment, set_control, takes_bytes
 from wire.errors import PeerError
 
 _READ: Final = 65_536
@@ -60,6 +61,8 @@ class TcpConnection:
         """... when the kernel says that it takes bytes."""
         self._hearing = False
         """The link is told what came; what it wants to say waits for the end of that."""
+        self._window: KeptWindow | None = None
+        """None: the congestion control is what it is."""
         self._losses = LossEvents()
         self._look_at = 0.0
         """When to look for some again."""
@@ -122,6 +125,8 @@ class TcpConnection:
 
     def prepare(self, congestion: str | None) -> None:
         prepare(self.socket, congestion)
+        if congestion == "" and (usual := control(self.socket)) != KEEPS:
+            self._window = KeptWindow(usual)
 
     def keep_alive(self) -> None:
         """Have the kernel find out when a silent peer is gone for good."""
@@ -220,6 +225,8 @@ class TcpConnection:
             if chunk is not None:
                 data += self.records.protect(chunk)
         try:
+            if self._window is not None and data:
+                self._keep_window(self._window)
             sent = self.socket.send(data) if data else 0
         except BlockingIOError:
             sent = 0
@@ -232,6 +239,13 @@ class TcpConnection:
         self._remainder = data[sent:]
         if not more and not self._remainder:
             self._rest()
+
+    def _keep_window(self, window: KeptWindow) -> None:
+        """TCP does not begin anew after a pause, where it can be told not to."""
+        for name in window.changes(self._loop.time(), self.tcp_info):
+            if not set_control(self.socket, name):
+                self._window = None
+                return
 
     def _hear_last_words(self) -> None:
         """Nothing goes any more, but what came before is here: a goodbye, perhaps."""
@@ -306,6 +320,8 @@ class TcpConnection:
         self._losses.add(now, view)
         if self._losses.events > before:
             self._carried.lost(now - view.rtt)
+            if self._window is not None:
+                self._window.lost(now, view)
 
     def _end(self) -> None:
         assert self._carried is not None

@@ -26,6 +26,8 @@ _UNSENT_LOW_WATER: Final = 1024
 _SIOCOUTQNSD: Final = 0x894B
 """Asks for the bytes that TCP has not sent; in linux/sockios.h."""
 _BACKLOG: Final = 128
+_NAME: Final = 16
+"""Bytes of a congestion control's name (TCP_CA_NAME_MAX)."""
 _TCP_NOTSENT_LOWAT: Final = getattr(socket, "TCP_NOTSENT_LOWAT", 25)
 """In Python from 3.12 on; 25 in linux/tcp.h."""
 
@@ -173,6 +175,24 @@ def prepare(connection: socket.socket, congestion: str | None) -> None:
             if not congestion:
                 return  # the system allows others only, to who is not root
             raise LinkError(f"congestion control {congestion!r} is not to be had") from error
+
+
+def control(connection: socket.socket) -> str:
+    """The congestion control that it is under; USUAL where it does not tell."""
+    try:
+        name = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _NAME)
+    except OSError:
+        return USUAL
+    return name.partition(b"\0")[0].decode()
+
+
+def set_control(connection: socket.socket, name: str) -> bool:
+    """Put it under another, from now on; whether that is to be had."""
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+    except OSError:
+        return False
+    return True
 
 
 def takes_bytes(connection: socket.socket) -> bool:
