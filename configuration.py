@@ -172,8 +172,8 @@ class RemoteSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     quantum: Annotated[int, Meta(ge=64, le=16384)] = 1024
     """Bytes per quantum before the link has been measured."""
     congestion: str = ""
-    """TCP congestion control of the link: cubic, bbr, reno; empty: cubic, or the system's own where
-    it allows no cubic."""
+    """TCP congestion control of the link: cubic, bbr, reno; empty: cubic, and BBR after pauses and
+    losses, as far as the system allows them."""
     available: bool = False
     """Measure over UDP what other programs leave of each device's link, by the times at which what
     is sent anyway goes out (ImTCP). Policies and `sluice status` have it."""

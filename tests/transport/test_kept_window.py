@@ -26,12 +26,14 @@ WIDE = TcpInfo(
     retransmitted_segments=0,
     segments=1000,
     delivery_rate=1e6,
+    segment_size=1448,
 )
 
 
 def used(kept: KeptWindow, begin: float, seconds: float, view: TcpInfo = WIDE) -> list[str]:
     """The changes while bytes go every .05 s."""
     said: list[str] = []
+    kept.seen(view)
     for step in range(round(seconds / 0.05)):
         said += kept.changes(begin + 0.05 * step, lambda: view)
     return said
@@ -57,6 +59,16 @@ def test_a_window_that_is_none_yet_is_not_kept() -> None:
     small = replace(WIDE, window_segments=10)
     assert used(kept, 5.0, 10.0, small) == [], "slow start does better"
     assert used(kept, 25.0, 1.0) == [KEEPS]
+
+
+@pytest.mark.parametrize(("rate", "trip", "keeps"), [(48e3, 0.1, False), (2e6, 0.04, True)])
+def test_a_path_that_holds_little_is_full_at_once_without_it(
+    rate: float, trip: float, keeps: bool
+) -> None:
+    path = replace(WIDE, delivery_rate=rate, rtt=trip, min_rtt=trip)
+    kept = KeptWindow(USUAL)
+    used(kept, 0.0, 1.0, path)
+    assert used(kept, 5.0, 1.0, path) == ([KEEPS] if keeps else [])
 
 
 def test_where_the_kernel_tells_nothing_it_stays_as_it_was() -> None:
@@ -125,7 +137,7 @@ def test_a_connection_keeps_what_it_has_won_where_nobody_says_a_control(
     monkeypatch: pytest.MonkeyPatch, said: str, then: str
 ) -> None:
     """Without leave for BBR, or for the usual one, it stays as it is."""
-    monkeypatch.setattr("transport.tcp.kept_window.WORTH", 1)  # loopback's segments are large
+    monkeypatch.setattr("transport.tcp.kept_window.WORTH", 0)  # loopback is short
     if not to_be_had(USUAL):
         said, then = "", control(socket.socket())
     elif not to_be_had(KEEPS):
@@ -144,6 +156,7 @@ def test_a_connection_keeps_what_it_has_won_where_nobody_says_a_control(
                 came = 0
                 while came < 30_000:
                     came += len(await loop.sock_recv(theirs, 65_536))
+                await loop.sock_sendall(theirs, b"reports")
             await asyncio.sleep(2 * PAUSE)
             link.left = [b"words"]
             connection.wake()

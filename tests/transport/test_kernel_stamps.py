@@ -1,4 +1,4 @@
-"""What the kernel says of when bytes came, of real sockets and of notes that can't be."""
+"""Shows how old bytes are by the kernel's word: of real sockets, and of notes that can't be."""
 
 from __future__ import annotations
 

@@ -316,6 +316,8 @@ class TcpConnection:
         view = self.tcp_info()
         if view is None:
             return
+        if self._window is not None:
+            self._window.seen(view)
         before = self._losses.events
         self._losses.add(now, view)
         if self._losses.events > before:

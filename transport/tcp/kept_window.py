@@ -32,7 +32,8 @@ LOSSY: Final = 10.0
 ANEW: Final = 8.0
 """Seconds under BBR until it begins again: it stops to measure after 10."""
 WORTH: Final = 20
-"""Segments of a window that is worth keeping: twice what any connection begins with."""
+"""Segments that are worth keeping, of the window and of what the path holds: twice what any
+connection begins with."""
 _QUEUE: Final = 0.25
 """Of the least round trip,"""
 _LEAST_QUEUE: Final = 0.010
@@ -51,13 +52,14 @@ class KeptWindow:
         self._lossy_until = float("-inf")
         self._kept_since: float | None = None
         """When BBR began, last; None: it is the usual control."""
+        self._most = 0.0
+        """Bytes/second that have been delivered at most."""
 
     def changes(self, now: float, view: Callable[[], TcpInfo | None]) -> tuple[str, ...]:
         """Bytes are about to go: the controls to set before that, one after the other. `view`: what
         the kernel knows of the connection, which is asked after a pause."""
         if now > self._sent_at + PAUSE and (known := view()) is not None:
-            worth = known.window_segments > WORTH
-            self._since = now if worth else float("-inf")
+            self._since = now if self._worth_keeping(known) else float("-inf")
         self._sent_at = now
         if now >= self._lossy_until and now > self._since + LONG:
             if self._kept_since is None:
@@ -72,7 +74,15 @@ class KeptWindow:
             return (self.usual, KEEPS)
         return ()
 
+    def seen(self, view: TcpInfo) -> None:
+        """The kernel was asked: what it knows."""
+        self._most = max(self._most, view.delivery_rate)
+
     def lost(self, now: float, view: TcpInfo) -> None:
         """The kernel has repaired a loss; what it knows of its round trips then."""
         if view.rtt < view.min_rtt + max(_QUEUE * view.min_rtt, _LEAST_QUEUE):
             self._lossy_until = now + LOSSY
+
+    def _worth_keeping(self, view: TcpInfo) -> bool:
+        holds = self._most * view.min_rtt
+        return view.window_segments > WORTH and holds > WORTH * view.segment_size
