@@ -44,7 +44,7 @@ from transport.sending.outgoing import Budget
 from wire import abilities
 from wire import messages as m
 from wire.abilities import Takes
-from wire.credit import LinkTime
+from wire.credit import Windows
 from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
 from wire.frames import Control, Data
@@ -116,6 +116,7 @@ class RemoteSession:
             far=LongWay(self.tree.hierarchy).choose,
         )
         self._loop = asyncio.get_running_loop()
+        self._windows = Windows(self._loop.time, lambda: link.statistics().round_trip)
         self._link_rate = LinkRate(link, self._loop.time)
         self._fitting = Fitting(
             link,
@@ -363,8 +364,7 @@ class RemoteSession:
         self._ids.check(message, busy=busy)
         upload = None
         if message.has_body or message.method == "CONNECT":
-            timed = LinkTime(self._loop.time, lambda: self._link.statistics().round_trip)
-            upload = Incoming(lambda more: self.say(m.Credit(component, more)), timed)
+            upload = Incoming(lambda more: self.say(m.Credit(component, more)), self._windows)
         if message.resume is not None and message.resume.level:
             self.obedience.want(component, message.resume.level)
         if component == message.document:

@@ -13,7 +13,8 @@ Feng, Dynamic right-sizing in TCP, 2001).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
+from weakref import WeakSet
 
 from wire.errors import LocalError, PeerError
 
@@ -26,21 +27,31 @@ BATCH: Final = INITIAL // 4
 """Bytes of consumption worth a Credit message, of a window of INITIAL: 0.005 % of overhead."""
 LARGEST: Final = 16 << 20
 """Bytes of a window at most: 200 Mbit/s over a satellite. So much waits for a reader that stalls
-when it has read as fast as that."""
+when it has read as fast as that;"""
+ALL: Final = 2 * LARGEST
+"""and so much for all of one link's together whose windows are wider than INITIAL: who has many
+that read fast and then stall has no more wait than that."""
 _TRIPS: Final = 2.0
 """Round trips in which a whole window is read where it may be what limits: in one, if it does."""
 
 
-class LinkTime(NamedTuple):
-    """What credit asks of a link. Seconds."""
+class Windows:
+    """Widens those of one link's components."""
 
-    now: Callable[[], float]
-    round_trip: Callable[[], float]
-    """0: not known."""
+    def __init__(self, now: Callable[[], float], round_trip: Callable[[], float]) -> None:
+        """Both in seconds; 0 for a round trip that is not known."""
+        self.now = now
+        self._round_trip = round_trip
+        self._wide: WeakSet[ReceiveCredit] = WeakSet()
 
-
-UNTIMED: Final = LinkTime(lambda: 0.0, lambda: 0.0)
-"""A link of which nothing is known: windows keep their size."""
+    def widen(self, credit: ReceiveCredit, took: float) -> None:
+        """A whole window of it was read in `took` seconds."""
+        if took >= _TRIPS * self._round_trip() or credit.window >= LARGEST:
+            return
+        others = sum(one.window for one in self._wide if one is not credit)
+        if others + 2 * credit.window <= ALL:
+            credit.window *= 2
+            self._wide.add(credit)
 
 
 class SendCredit:
@@ -67,7 +78,7 @@ class SendCredit:
 class ReceiveCredit:
     """The receiver's side: what it gave, what came, what was consumed."""
 
-    __slots__ = ("_begun_at", "_then", "consumed", "given", "received", "window")
+    __slots__ = ("__weakref__", "_begun_at", "_then", "consumed", "given", "received", "window")
 
     def __init__(self) -> None:
         self.given = self.window = INITIAL
@@ -84,23 +95,25 @@ class ReceiveCredit:
         if self.received > self.given:
             raise PeerError(f"{self.received - self.given} bytes beyond the credit given")
 
-    def consume(self, amount: int, link: LinkTime = UNTIMED) -> int:
-        """`amount` bytes were used; the credit to give now, bytes, 0 while it's not worth it."""
+    def consume(self, amount: int, windows: Windows | None = None) -> int:
+        """`amount` bytes were used; the credit to give now, bytes, 0 while it's not worth it.
+
+        `windows`: those of its link; None: it keeps its size.
+        """
         self.consumed = min(self.consumed + amount, self.received)
-        if self._begun_at is None:
-            self._begun_at = link.now()
-        elif self.consumed - self._then >= self.window:
-            self._widen(link)
+        if windows is not None:
+            self._time(windows)
         more = self.consumed + self.window - self.given
         if more < self.window // 4:
             return 0
         self.given += more
         return more
 
-    def _widen(self, link: LinkTime) -> None:
-        """A whole window has come and was read: quickly, if it is what limits."""
-        now = link.now()
-        assert self._begun_at is not None
-        if now - self._begun_at < _TRIPS * link.round_trip():
-            self.window = min(LARGEST, 2 * self.window)
-        self._then, self._begun_at = self.consumed, now
+    def _time(self, windows: Windows) -> None:
+        """How long it takes until a whole window has come and was read."""
+        if self._begun_at is None:
+            self._begun_at = windows.now()
+        elif self.consumed - self._then >= self.window:
+            now = windows.now()
+            windows.widen(self, now - self._begun_at)
+            self._then, self._begun_at = self.consumed, now

@@ -29,7 +29,7 @@ from transcoders.text import TextError
 from transport.link.interface import LinkError, LinkExpired, PeerFault
 from wire import messages as m
 from wire.abilities import Takes
-from wire.credit import UNTIMED, LinkTime
+from wire.credit import Windows
 from wire.errors import PeerError
 from wire.fields import Headers
 from wire.frames import Data
@@ -53,13 +53,13 @@ class Demultiplexer:
         ended: Callable[[int], object],
         ask: Callable[[Arrival], None],
         dictionaries: Dictionaries,
-        link: LinkTime = UNTIMED,
+        windows: Windows | None = None,
     ) -> None:
         """`accepts`: codings that whoever shows pictures undoes. `progressed`: see
         local_proxy.link.session.Listener. `ended` is told that nothing more goes up for a
-        component; `ask` asks for the rest of one. `dictionaries`: texts that are here. `link`: by
-        whose round trips credit is measured."""
-        self._link = link
+        component; `ask` asks for the rest of one. `dictionaries`: texts that are here. `windows`:
+        of the session's credit."""
+        self._windows = windows
         self._dictionaries = dictionaries
         self._memory = memory
         self._accepts = accepts
@@ -350,7 +350,7 @@ class Demultiplexer:
         if (
             arrival.failure is None
             and id_ in self._arrivals
-            and (more := arrival.credit(self._link))
+            and (more := arrival.credit(self._windows))
         ):
             self._say(m.Credit(id_, more))
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tests.transport.stamping import stamping
 from transport.link import kernel_stamps
 
 WAITED = 0.05
@@ -30,10 +31,8 @@ def tcp() -> tuple[socket.socket, socket.socket]:
 @pytest.mark.parametrize("make", [tcp, udp])
 def test_what_waited_is_as_old_as_it_is(make: type) -> None:
     ours, theirs = make()
-    with ours, theirs:
+    with ours, theirs, stamping():
         assert kernel_stamps.ask(ours)
-        theirs.send(b"first")
-        ours.recv(100)  # from here on the kernel stamps
         began = time.monotonic()
         theirs.send(b"words")
         time.sleep(WAITED)

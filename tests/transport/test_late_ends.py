@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bench.scenarios.links.gate import EndlessOutbox, Silent
+from tests.transport.stamping import stamping
 from tests.transport.test_last_words import connected
 from transport.gate.controller import Gate
 from transport.link.connection import DeliveryReport
@@ -201,5 +202,6 @@ def test_a_loop_that_was_late_says_how_long_bytes_had_been_here() -> None:
         theirs.close()
         return link.ages
 
-    _, late = asyncio.run(go())
+    with stamping():
+        _, late = asyncio.run(go())
     assert late > 0.045

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.credit import INITIAL, LARGEST, LinkTime, ReceiveCredit, SendCredit
+from wire.credit import ALL, INITIAL, LARGEST, ReceiveCredit, SendCredit, Windows
 
 PIECE = 16_384
 
@@ -18,7 +18,7 @@ class Transfer:
     def __init__(self, rate: float, delay: float, *, known: bool = True) -> None:
         self.rate, self.delay, self.now = rate, delay, 0.0
         self.send, self.receive = SendCredit(), ReceiveCredit()
-        self.time = LinkTime(lambda: self.now, lambda: 2 * delay if known else 0.0)
+        self.windows = Windows(lambda: self.now, lambda: 2 * delay if known else 0.0)
         self.unread = 0
         self._free_at = 0.0
         self._way: list[tuple[float, int]] = []
@@ -45,7 +45,7 @@ class Transfer:
             allowed -= used
             self.unread -= used
             read += used
-            if more := self.receive.consume(used, self.time):
+            if more := self.receive.consume(used, self.windows):
                 self._back.append((self.now + self.delay, more))
         return read
 
@@ -89,19 +89,40 @@ def test_whoever_stalls_has_a_window_wait_for_him_and_no_more() -> None:
     assert transfer.unread <= LARGEST
 
 
+def test_all_of_one_link_have_no_more_wait_than_two_do() -> None:
+    now = 0.0
+    windows = Windows(lambda: now, lambda: 0.6)
+    many = [ReceiveCredit() for _ in range(100)]
+    for _ in range(20):
+        now += 0.01
+        for credit in many:
+            amount = credit.given - credit.received
+            credit.arrive(amount)
+            credit.consume(amount, windows)
+    assert sum(credit.window for credit in many if credit.window > INITIAL) <= ALL
+    del many[:50], credit
+    before = sum(credit.window for credit in many)
+    for _ in range(3):
+        for one in many:
+            amount = one.given - one.received
+            one.arrive(amount)
+            one.consume(amount, windows)
+    assert sum(credit.window for credit in many) > before, "what has gone takes no place"
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 4 * INITIAL), st.floats(0, 2)), max_size=60),
     st.floats(0, 1),
 )
 def test_nobody_sends_more_than_he_was_given(steps: list[tuple[int, float]], trip: float) -> None:
     now, send, receive = 0.0, SendCredit(), ReceiveCredit()
-    link = LinkTime(lambda: now, lambda: trip)
+    windows = Windows(lambda: now, lambda: trip)
     for size, pause in steps:
         now += pause
         part = min(size, send.available)
         send.spend(part)
         receive.arrive(part)
-        if more := receive.consume(part, link):
+        if more := receive.consume(part, windows):
             send.grant(more)
         assert send.available == receive.given - receive.received
         assert INITIAL <= receive.window <= LARGEST

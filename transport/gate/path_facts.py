@@ -85,8 +85,8 @@ class PathFacts:
         `since`: seconds since the newest of `under_way` bytes was sent. A report that was on time
         has told of what the link was busy with until then, however slow it has become.
         """
-        if not self.rate:
-            return 0.0
+        if not self.rate or under_way < self.delivered:
+            return 0.0  # no more than that was to be under way
         return min(self._delay.late, since - under_way / self.rate + self.window)
 
     @property

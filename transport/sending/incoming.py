@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 
-from wire.credit import UNTIMED, LinkTime, ReceiveCredit
+from wire.credit import ReceiveCredit, Windows
 from wire.errors import PeerError
 
 
@@ -17,9 +17,10 @@ class StreamCut(Exception):
 class Incoming:
     """A bounded queue of bytes: what the reader has not taken, the sender has no credit for."""
 
-    def __init__(self, give_credit: Callable[[int], None], link: LinkTime = UNTIMED) -> None:
+    def __init__(self, give_credit: Callable[[int], None], windows: Windows | None = None) -> None:
+        """`windows`: its link's."""
         self._give_credit = give_credit
-        self._link = link
+        self._windows = windows
         self._credit = ReceiveCredit()
         self._chunks: deque[bytes] = deque()
         self._ended = False
@@ -49,7 +50,7 @@ class Incoming:
             if self._chunks:
                 chunk = self._chunks.popleft()
                 yield chunk
-                if more := self._credit.consume(len(chunk), self._link):
+                if more := self._credit.consume(len(chunk), self._windows):
                     self._give_credit(more)
             elif self._ended:
                 return

@@ -22,7 +22,15 @@ from transport.link.records import Plain, ProvenPeer, Records
 from transport.tcp import tcp_info
 from transport.tcp.kept_window import KEEPS, KeptWindow
 from transport.tcp.segmented import Segmented
-from transport.tcp.sockets import control, prepare, reason, segment, set_control, takes_bytes
+from transport.tcp.sockets import (
+    control,
+    may_change,
+    prepare,
+    reason,
+    segment,
+    set_control,
+    takes_bytes,
+)
 from wire.errors import PeerError
 
 _READ: Final = 65_536
@@ -125,7 +133,8 @@ class TcpConnection:
 
     def prepare(self, congestion: str | None) -> None:
         prepare(self.socket, congestion)
-        if congestion == "" and (usual := control(self.socket)) != KEEPS:
+        usual = control(self.socket)
+        if congestion == "" and usual != KEEPS and may_change(KEEPS, usual):
             self._window = KeptWindow(usual)
 
     def keep_alive(self) -> None:

@@ -195,6 +195,12 @@ def set_control(connection: socket.socket, name: str) -> bool:
     return True
 
 
+def may_change(*names: str) -> bool:
+    """Whether a connection may be put under each of these, one after the other."""
+    with socket.socket() as own:
+        return all(set_control(own, name) for name in names)
+
+
 def takes_bytes(connection: socket.socket) -> bool:
     """Whether the kernel has next to nothing unsent, which is when its poll would say so, too.
 
