@@ -46,7 +46,8 @@ from transcoders.cluster.cluster_makers import ClusterMakers
 from transcoders.make.makers import Makers
 from transcoders.make.registry import MAX_PIXELS, Transcoders
 from transport.link.interface import LinkError
-from transport.tcp.sockets import Listener
+from transport.tcp.kept_window import ALLOW, KEEPS
+from transport.tcp.sockets import USUAL, Listener, may_change
 from version import VERSION
 
 FILES: Final = 65_536
@@ -254,6 +255,8 @@ async def _listen(
         listening = await server.listen(host.strip("[]"), int(port), security=security)
     except (NotLoopback, LinkError) as error:
         raise OSError(str(error)) from error
+    if not settings.congestion and not may_change(KEEPS, USUAL):
+        _log.info("links that are long or lose packets would be used better with BBR", allow=ALLOW)
     if paired is not None and settings.udp:
         await _listen_udp(server, *listening.address, paired)
     return listening

@@ -64,6 +64,18 @@ def test_it_listens_while_the_block_lasts(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("allowed", [True, False])
+def test_it_says_how_long_links_would_be_used_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: bool
+) -> None:
+    monkeypatch.setattr("remote_proxy.main.may_change", lambda *_: allowed)
+    with capture_logs() as said:
+        served(settings(tmp_path), nothing)
+    words = [one for one in said if "BBR" in one["event"]]
+    assert bool(words) is not allowed
+    assert all("sysctl" in one["allow"] for one in words)
+
+
 def test_with_security_it_has_an_identity_and_says_where_it_listens(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from transport.link.connection import DeliveryReport
 from transport.link.interface import LinkError
 from transport.tcp.connection import TcpConnection
 from transport.tcp.kept_window import ANEW, KEEPS, LONG, LOSSY, PAUSE, WORTH, KeptWindow
-from transport.tcp.sockets import USUAL, control, set_control
+from transport.tcp.sockets import USUAL, control, may_change, set_control
 
 WIDE = TcpInfo(
     rtt=0.6,
@@ -127,6 +127,12 @@ class Link:
         raise error
 
 
+def here() -> str:
+    """The system's own."""
+    with socket.socket() as own:
+        return control(own)
+
+
 def to_be_had(name: str) -> bool:
     with socket.socket() as own:
         return set_control(own, name)
@@ -139,7 +145,7 @@ def test_a_connection_keeps_what_it_has_won_where_nobody_says_a_control(
     """Without leave for BBR, or for the usual one, it stays as it is."""
     monkeypatch.setattr("transport.tcp.kept_window.WORTH", 0)  # loopback is short
     if not to_be_had(USUAL):
-        said, then = "", control(socket.socket())
+        said, then = "", here()
     elif not to_be_had(KEEPS):
         then = USUAL
 
@@ -167,3 +173,12 @@ def test_a_connection_keeps_what_it_has_won_where_nobody_says_a_control(
         return name
 
     assert asyncio.run(go()) == then
+
+
+def test_a_control_that_is_not_to_be_had_is_known_before_and_changes_nothing() -> None:
+    usual = here()
+    assert may_change(usual)
+    assert not may_change(usual, "no-such")
+    with socket.socket() as own:
+        assert not set_control(own, "no-such")
+        assert control(own) == usual

@@ -22,6 +22,8 @@ from typing import Final
 from monitor.tcp_view import TcpInfo
 
 KEEPS: Final = "bbr"
+ALLOW: Final = "modprobe tcp_bbr; sysctl net.ipv4.tcp_allowed_congestion_control='reno cubic bbr'"
+"""Gives it to who is not root (net/ipv4, ip-sysctl.rst)."""
 PAUSE: Final = 0.2
 """Seconds without a byte: the least retransmission timeout of Linux, after which a window counts as
 old."""

@@ -167,21 +167,16 @@ def prepare(connection: socket.socket, congestion: str | None) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with contextlib.suppress(OSError):  # not Linux: the gate alone bounds what is under way
         connection.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT_LOW_WATER)
-    if congestion is not None:
-        wanted = congestion or USUAL
-        try:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, wanted.encode())
-        except OSError as error:
-            if not congestion:
-                return  # the system allows others only, to who is not root
-            raise LinkError(f"congestion control {congestion!r} is not to be had") from error
+    if congestion is not None and not set_control(connection, congestion or USUAL) and congestion:
+        # Who has no wish has the system's: it may allow others only, to who is not root.
+        raise LinkError(f"congestion control {congestion!r} is not to be had")
 
 
 def control(connection: socket.socket) -> str:
     """The congestion control that it is under; USUAL where it does not tell."""
     try:
         name = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, _NAME)
-    except OSError:
+    except (OSError, AttributeError):  # not Linux
         return USUAL
     return name.partition(b"\0")[0].decode()
 
@@ -190,7 +185,7 @@ def set_control(connection: socket.socket, name: str) -> bool:
     """Put it under another, from now on; whether that is to be had."""
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
-    except OSError:
+    except (OSError, AttributeError):  # not allowed here, or not Linux
         return False
     return True
 
