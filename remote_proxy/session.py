@@ -44,7 +44,7 @@ from transport.sending.outgoing import Budget
 from wire import abilities
 from wire import messages as m
 from wire.abilities import Takes
-from wire.credit import Windows
+from wire.credit import CreditWindows
 from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
 from wire.frames import Control, Data
@@ -116,7 +116,7 @@ class RemoteSession:
             far=LongWay(self.tree.hierarchy).choose,
         )
         self._loop = asyncio.get_running_loop()
-        self._windows = Windows(self._loop.time, lambda: link.statistics().round_trip)
+        self._windows = CreditWindows(self._loop.time, lambda: link.statistics().round_trip)
         self._link_rate = LinkRate(link, self._loop.time)
         self._fitting = Fitting(
             link,

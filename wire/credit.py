@@ -35,7 +35,7 @@ _TRIPS: Final = 2.0
 """Round trips in which a whole window is read where it may be what limits: in one, if it does."""
 
 
-class Windows:
+class CreditWindows:
     """Widens those of one link's components."""
 
     def __init__(self, now: Callable[[], float], round_trip: Callable[[], float]) -> None:
@@ -95,7 +95,7 @@ class ReceiveCredit:
         if self.received > self.given:
             raise PeerError(f"{self.received - self.given} bytes beyond the credit given")
 
-    def consume(self, amount: int, windows: Windows | None = None) -> int:
+    def consume(self, amount: int, windows: CreditWindows | None = None) -> int:
         """`amount` bytes were used; the credit to give now, bytes, 0 while it's not worth it.
 
         `windows`: those of its link; None: it keeps its size.
@@ -109,7 +109,7 @@ class ReceiveCredit:
         self.given += more
         return more
 
-    def _time(self, windows: Windows) -> None:
+    def _time(self, windows: CreditWindows) -> None:
         """How long it takes until a whole window has come and was read."""
         if self._begun_at is None:
             self._begun_at = windows.now()

@@ -15,7 +15,7 @@ from coding.dictionary import TextGathering
 from local_proxy.link.components import Component, ComponentFailed
 from transcoders.exact.recipe import MAX_BYTES
 from transcoders.text import TextDecoder
-from wire.credit import ReceiveCredit, Windows
+from wire.credit import CreditWindows, ReceiveCredit
 from wire.origin_request import OriginRequest
 from wire.package import Held
 from wire.skeleton import LEVELS, Level
@@ -117,7 +117,7 @@ class Arrival:
         self._uncredited += at
         return at > 0
 
-    def credit(self, windows: Windows | None = None) -> int:
+    def credit(self, windows: CreditWindows | None = None) -> int:
         """Bytes more that the sender may be allowed now; 0: none, or not worth saying.
 
         Pictures are kept whole; of all else only so much may wait unread.

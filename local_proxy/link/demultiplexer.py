@@ -29,7 +29,7 @@ from transcoders.text import TextError
 from transport.link.interface import LinkError, LinkExpired, PeerFault
 from wire import messages as m
 from wire.abilities import Takes
-from wire.credit import Windows
+from wire.credit import CreditWindows
 from wire.errors import PeerError
 from wire.fields import Headers
 from wire.frames import Data
@@ -53,7 +53,7 @@ class Demultiplexer:
         ended: Callable[[int], object],
         ask: Callable[[Arrival], None],
         dictionaries: Dictionaries,
-        windows: Windows | None = None,
+        windows: CreditWindows | None = None,
     ) -> None:
         """`accepts`: codings that whoever shows pictures undoes. `progressed`: see
         local_proxy.link.session.Listener. `ended` is told that nothing more goes up for a

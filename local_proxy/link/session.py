@@ -34,7 +34,7 @@ from wire import abilities
 from wire import messages as m
 from wire.abilities import Takes
 from wire.continuation import Continuation
-from wire.credit import Windows
+from wire.credit import CreditWindows
 from wire.errors import NoCommonVersion, WireError
 from wire.fields import Headers
 from wire.frames import Control, Data
@@ -146,7 +146,9 @@ class LocalSession:
             ended=self.uploads.drop,
             ask=self._ask_on,
             dictionaries=self._dictionaries,
-            windows=Windows(asyncio.get_running_loop().time, lambda: link.statistics().round_trip),
+            windows=CreditWindows(
+                asyncio.get_running_loop().time, lambda: link.statistics().round_trip
+            ),
         )
         self.words = RemoteWords(
             self,

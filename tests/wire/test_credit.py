@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.credit import ALL, INITIAL, LARGEST, ReceiveCredit, SendCredit, Windows
+from wire.credit import ALL, INITIAL, LARGEST, CreditWindows, ReceiveCredit, SendCredit
 
 PIECE = 16_384
 
@@ -18,7 +18,7 @@ class Transfer:
     def __init__(self, rate: float, delay: float, *, known: bool = True) -> None:
         self.rate, self.delay, self.now = rate, delay, 0.0
         self.send, self.receive = SendCredit(), ReceiveCredit()
-        self.windows = Windows(lambda: self.now, lambda: 2 * delay if known else 0.0)
+        self.windows = CreditWindows(lambda: self.now, lambda: 2 * delay if known else 0.0)
         self.unread = 0
         self._free_at = 0.0
         self._way: list[tuple[float, int]] = []
@@ -91,7 +91,7 @@ def test_whoever_stalls_has_a_window_wait_for_him_and_no_more() -> None:
 
 def test_all_of_one_link_have_no_more_wait_than_two_do() -> None:
     now = 0.0
-    windows = Windows(lambda: now, lambda: 0.6)
+    windows = CreditWindows(lambda: now, lambda: 0.6)
     many = [ReceiveCredit() for _ in range(100)]
     for _ in range(20):
         now += 0.01
@@ -116,7 +116,7 @@ def test_all_of_one_link_have_no_more_wait_than_two_do() -> None:
 )
 def test_nobody_sends_more_than_he_was_given(steps: list[tuple[int, float]], trip: float) -> None:
     now, send, receive = 0.0, SendCredit(), ReceiveCredit()
-    windows = Windows(lambda: now, lambda: trip)
+    windows = CreditWindows(lambda: now, lambda: trip)
     for size, pause in steps:
         now += pause
         part = min(size, send.available)

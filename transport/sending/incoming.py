@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 
-from wire.credit import ReceiveCredit, Windows
+from wire.credit import CreditWindows, ReceiveCredit
 from wire.errors import PeerError
 
 
@@ -17,7 +17,9 @@ class StreamCut(Exception):
 class Incoming:
     """A bounded queue of bytes: what the reader has not taken, the sender has no credit for."""
 
-    def __init__(self, give_credit: Callable[[int], None], windows: Windows | None = None) -> None:
+    def __init__(
+        self, give_credit: Callable[[int], None], windows: CreditWindows | None = None
+    ) -> None:
         """`windows`: its link's."""
         self._give_credit = give_credit
         self._windows = windows
