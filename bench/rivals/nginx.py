@@ -130,11 +130,8 @@ class NginxSite:
                 yield address, own, folder
 
 
-class DirectHttp2(OverRelay):
-    """The browser by itself. A peer of bench/pairs/peers.py."""
-
-    name = "direct-h2"
-    policy = ""
+class ToNginx(OverRelay):
+    """A peer of bench/pairs/peers.py. Its origin stays unused: nginx serves the same folder."""
 
     def __init__(self, site: Path) -> None:
         """`site`: the folder that the origin serves."""
@@ -145,9 +142,15 @@ class DirectHttp2(OverRelay):
         """What is not installed; empty: nothing."""
         return self._nginx.missing
 
+
+class DirectHttp2(ToNginx):
+    """The browser by itself."""
+
+    name = "direct-h2"
+    policy = ""
+
     @asynccontextmanager
     async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
-        """The origin stays unused: nginx serves its folder."""
         async with self._nginx.served(world.far, name=SITE) as (address, own, _):
             host, port = await world.reach(address)
             yield PageAccess(
@@ -161,19 +164,14 @@ class DirectHttp2(OverRelay):
             )
 
 
-class SluiceToHttps(OverRelay):
-    """Our pair, which opens the TLS at both of its ends. A peer of bench/pairs/peers.py."""
+class SluiceToHttps(ToNginx):
+    """Our pair, which opens the TLS at both of its ends."""
 
     name = "sluice"
     policy = "default"
 
-    def __init__(self, site: Path) -> None:
-        """`site`: the folder that the origin serves."""
-        self._nginx = NginxSite(site)
-
     @asynccontextmanager
     async def over(self, world: World, origin: Address) -> AsyncIterator[PageAccess]:
-        """The origin stays unused: nginx serves its folder."""
         name = world.far.address
         async with self._nginx.served(world.far, name=name) as (address, _, folder):
             pair = SluicePeer(ca_file=folder / AUTHORITY)

@@ -100,6 +100,19 @@ def test_http2_is_measured_over_packets_with_headers_as_the_others_are(site: Pat
     assert down > 1.03 * len(photo), "headers are charged"
 
 
+def test_over_https_the_pair_has_the_same_origin_as_the_browser_by_itself(site: Path) -> None:
+    pair = nginx.SluiceToHttps(site)
+    if pair.missing or shutil.which("curl") is None:
+        pytest.skip("nginx or curl is not installed: make bench-peers")
+
+    async def go() -> bytes:
+        async with in_world(pair, site, profile("fast"), backend="relay") as endpoint:
+            assert endpoint.base.startswith("https:")
+            return await curl(endpoint, site, "index.html")
+
+    assert asyncio.run(go()) == PAGE
+
+
 async def curl(endpoint: PageAccess, folder: Path, path: str, *more: str) -> bytes:
     """A page as curl gets it, which believes the endpoint's authority and nobody else."""
     words = [*more, "--compressed", endpoint.base + path]

@@ -1,12 +1,12 @@
-"""When the kernel had what a socket gives: an event loop is late by up to 50 ms under load, and by
-more where the processors are somebody else's just now, a browser's that draws a page.
+"""Asks the kernel when it had what a socket gives. An event loop is late by up to 50 ms under load,
+and by more where another program has the processors just now, a browser that draws a page.
 
     ask(socket)                                     once; False: there will be none
     data, notes, ... = socket.recvmsg(n, SPACE)
     age(notes)                                      seconds since the newest of it came
 
-Linux, for UDP and from 4.16 on for TCP, whose stamp is of the last segment that was read. Sources:
-socket(7), linux/Documentation/networking/timestamping.rst.
+Linux has it for UDP, and from 4.16 on for TCP: the stamp of the last segment that was read.
+Sources: socket(7), linux/Documentation/networking/timestamping.rst.
 """
 
 from __future__ import annotations

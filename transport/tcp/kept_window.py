@@ -1,4 +1,4 @@
-"""Which congestion control a link's TCP is under: one that forgets nothing, where the usual would.
+"""Chooses the congestion control of a link's TCP: one that forgets nothing, where the usual would.
 
 The gate decides how much of a link is under way (transport/gate/controller.py). TCP's own window
 says less than that where it knows less: after a pause it begins anew with ten segments (RFC 5681,
@@ -10,7 +10,7 @@ nothing under way for .2 s, and a long path it fills more slowly.
     after a pause, for some seconds         BBR, where there is a window worth keeping
     while packets are lost from no queue    BBR, begun again before it stops to measure
 
-Which can be changed on a connection in use; the window stays as it is (tcp(7), TCP_CONGESTION).
+It can be changed on a connection in use; the window stays as it is (tcp(7), TCP_CONGESTION).
 Pure.
 """
 
