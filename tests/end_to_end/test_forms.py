@@ -4,7 +4,6 @@ and its origin sees what it would see of the browser."""
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ def takes(at: World, to: str, *fields: tuple[str, str], page: bytes = FORM) -> l
         if asked.method == "GET":
             await asked.answer(PAGE)
             return
-        at.at["/taken"] = time.monotonic()
+        at.link.asked("/taken")
         sent.append(await asked.body())
         await asked.answer(status=303, headers=[("location", to), *fields])
 
@@ -59,9 +58,10 @@ def test_the_page_that_a_form_leads_to_is_there_without_being_asked_for(tmp_path
             at.page("/shown")
             await opened(at)
             for turn in range(2):  # what the site's pages share is here the second time
+                at.link.hold("/taken", "/shown")
                 await at.tab.evaluate(SEND)
                 await arrived(at)
-                assert at.at["/shown"] - at.at["/taken"] < DELAY
+                assert at.link.early == ["/shown"] * (turn + 1)
                 assert await at.tab.evaluate("location.hash") == "#there"
                 asked = at.of("/shown")[-1]
                 assert (len(at.of("/shown")), len(sent)) == (turn + 1, turn + 1)
@@ -131,7 +131,7 @@ def test_where_a_cookie_can_not_be_foretold_the_browser_asks(tmp_path: Path) -> 
             await at.tab.evaluate(SEND)
             await arrived(at)
             assert [one.header("cookie") for one in at.of("/shown")] == ["id=7"]
-            assert at.at["/shown"] - at.at["/taken"] > 2 * DELAY
+            assert at.link.at["/shown"] - at.link.at["/taken"] > 2 * DELAY
 
     asyncio.run(asyncio.wait_for(go(), 60))
 
@@ -142,20 +142,21 @@ def test_what_a_page_needs_that_answers_a_form_is_promised(tmp_path: Path) -> No
         async with world(tmp_path) as at:
 
             async def taken(asked: Asked) -> None:
-                at.at["/taken"] = time.monotonic()
+                at.link.asked("/taken")
                 await asked.body()
                 await asked.answer(PAGE)
 
             async def pictured(asked: Asked) -> None:
-                at.at["/picture.jpg"] = time.monotonic()
+                at.link.asked("/picture.jpg")
                 await asked.answer(picture(), "image/jpeg")
 
             at.safe.serve("/form", FORM)
             at.safe.paths |= {"/taken": taken, "/picture.jpg": pictured}
             await opened(at)
+            at.link.hold("/taken", "/picture.jpg")
             await at.tab.evaluate(SEND)
             await arrived(at)
-            assert at.at["/picture.jpg"] - at.at["/taken"] < DELAY
+            assert at.link.early == ["/picture.jpg"]
             assert len(at.of("/picture.jpg")) == 1
             assert at.of("/picture.jpg")[0].header("referer") == at.safe.base + "/taken"
 

@@ -4,7 +4,6 @@ and its origin sees what it would see of the browser."""
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ def chain(at: World, page: str, *fields: tuple[str, str]) -> None:
     for path, code in CHAIN.items():
 
         async def handler(asked: Asked, path: str = path, code: str = code) -> None:
-            at.at[path] = time.monotonic()
+            at.link.asked(path)
             await asked.answer(code.encode(), "text/javascript")
 
         at.safe.paths[path] = handler
@@ -51,10 +50,11 @@ def test_a_chain_of_modules_takes_one_round_trip(page: str, policy: str, tmp_pat
     async def go() -> None:
         async with world(tmp_path) as at:
             chain(at, page, *([("content-security-policy", policy)] if policy else []))
+            at.link.hold("/js/app.js", "/three.js")
             await at.tab.call("Page.navigate", url=at.safe.base + "/")
             await becomes(at.tab, "document.title === 'whole'")
             assert [len(at.of(path)) for path in CHAIN] == [1] * len(CHAIN)
-            assert at.at["/three.js"] - at.at["/js/app.js"] < DELAY
+            assert at.link.early == ["/three.js"]
             asked = at.of("/three.js")[0]
             assert asked.header("referer") == at.safe.base + "/two.js"
             assert asked.header("origin") == at.safe.base

@@ -4,7 +4,6 @@ and what its origin sees is what it would see of the browser."""
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from bench.browsers.cdp import Tab, find_chromium
 from emulation.relay.relay import Relay
 from local_proxy.front.tls.authority import Authority
+from tests.end_to_end.held_link import RATE, HeldLink
 from tests.end_to_end.origin import Asked
 from tests.end_to_end.pair import FakeOrigin, Pair, pair, until
 from tests.end_to_end.roots import Root
@@ -33,10 +33,10 @@ PAGE = b"""<!doctype html><title>there</title><link rel=stylesheet href=/style.c
 class World:
     """An origin over http and one inside TLS, both ends with a long link between, a browser."""
 
-    def __init__(self, plain: FakeOrigin, safe: FakeOrigin, both: Pair, tab: Tab) -> None:
-        self.plain, self.safe, self.both, self.tab = plain, safe, both, tab
-        self.at: dict[str, float] = {}
-        """When each address was asked for last."""
+    def __init__(
+        self, plain: FakeOrigin, safe: FakeOrigin, link: HeldLink, both: Pair, tab: Tab
+    ) -> None:
+        self.plain, self.safe, self.link, self.both, self.tab = plain, safe, link, both, tab
         style, fresh = b"body { color: rgb(1, 2, 3) }", [("cache-control", "max-age=600")]
         safe.serve("/style.css", style, "text/css", headers=fresh)
         safe.serve("/script.js", b"document.title += ' and sound'", "text/javascript")
@@ -46,7 +46,7 @@ class World:
         """Let that path of the origin lead there."""
 
         async def handler(asked: Asked) -> None:
-            self.at[path] = time.monotonic()
+            self.link.asked(path)
             await asked.answer(b"moved", status=302, headers=[("location", to), *fields])
 
         origin.paths[path] = handler
@@ -55,7 +55,7 @@ class World:
         """The page is at that path of the origin inside TLS."""
 
         async def handler(asked: Asked) -> None:
-            self.at[path] = time.monotonic()
+            self.link.asked(path)
             await asked.answer(PAGE, headers=[("vary", "accept, accept-language, cookie")])
 
         self.safe.paths[path] = handler
@@ -87,12 +87,12 @@ async def world(folder: Path, *, named: bool = False) -> AsyncIterator[World]:
         await idle.remote.start()
         target = ("127.0.0.1", idle.remote.port)
         async with (
-            Relay(target=target, rate_up=200_000, rate_down=200_000, delay=DELAY) as link,
+            Relay(target=target, rate_up=RATE, rate_down=RATE, delay=DELAY) as link,
             pair(start_remote=False, remote_port=link.address[1], authority=authority) as both,
             tab_through(both, authority.spki_sha256) as tab,
         ):
             await both.connected()
-            yield World(plain, safe, both, tab)
+            yield World(plain, safe, HeldLink(link), both, tab)
 
 
 @in_chromium
@@ -105,9 +105,9 @@ def test_a_page_that_has_moved_twice_is_there_without_being_asked_for(
             at.leads(at.plain, "/", at.safe.base + "/")
             at.leads(at.safe, "/", "/en/")
             at.page("/en/")
+            at.link.hold("/", "/en/")
             await at.go(at.plain.base + "/")
-            # The browser hears of it a delay later at the soonest, and is heard after another.
-            assert at.at["/en/"] - at.at["/"] < DELAY
+            assert at.link.early == ["/en/"]
             for path in ("/", "/en/", "/style.css", "/picture.jpg", "/script.js"):
                 assert len(at.of(path)) == 1, path
             asked = at.of("/en/")[0]
@@ -126,7 +126,8 @@ def test_a_page_that_has_moved_twice_is_there_without_being_asked_for(
             # Where it has been before, the browser itself asks for what it lacks.
             await at.tab.call("Page.navigate", url="about:blank")
             await at.go(at.plain.base + "/")
-            assert at.at["/en/"] - at.at["/"] > 2 * DELAY
+            # The browser hears of it a delay later at the soonest, and is heard after another.
+            assert at.link.at["/en/"] - at.link.at["/"] > 2 * DELAY
             assert [len(at.of(path)) for path in ("/", "/en/", "/style.css")] == [2, 2, 1]
 
     asyncio.run(asyncio.wait_for(go(), 60))
@@ -138,8 +139,9 @@ def test_cookies_of_the_way_are_the_pages(tmp_path: Path) -> None:
         async with world(tmp_path) as at:
             at.leads(at.safe, "/", "/en/", ("set-cookie", "lang=en; path=/"))
             at.page("/en/")
+            at.link.hold("/", "/en/")
             await at.go(at.safe.base + "/")
-            assert at.at["/en/"] - at.at["/"] < DELAY
+            assert at.link.early == ["/en/"]
             assert [one.header("cookie") for one in at.of("/en/")] == ["lang=en"]
 
     asyncio.run(asyncio.wait_for(go(), 60))
