@@ -290,3 +290,17 @@ def test_what_is_asked_for_seldom_leaves_the_window_alone() -> None:
         control.sent(SIZE, under_way=SIZE, now=float(number))
         control.acknowledged(SIZE, sent_at=float(number), now=number + 0.1, limited=False)
     assert control.allowance(trip)[0] <= (INITIAL + 2) * SIZE
+
+
+@pytest.mark.parametrize(("rate", "delay"), LINES)
+def test_what_seems_to_carry_less_now_and_then_is_searched_on(rate: float, delay: float) -> None:
+    """A train with gaps, for there was not always something to send."""
+    told, gaps = Bottleneck(rate, delay), Bottleneck(rate, delay)
+    for line in (told, gaps):
+        line.run(1.5 * delay + 4 * SIZE / rate)
+        line.control.carries(rate, trip=delay + SIZE / rate)
+        line.run(delay)
+        if line is gaps and not line.control.found:
+            line.control.carries(0.55 * rate, trip=delay + SIZE / rate)
+    assert gaps.control.found == told.control.found
+    assert gaps.run(10.0) == told.run(10.0)

@@ -127,3 +127,26 @@ def test_a_path_that_rests_brings_nothing_sooner() -> None:
     one.bound(0, None)
     one.retire(0)
     assert one.lag(1).behind == 0
+
+
+class Told(BottleneckBased):
+    """Keeps what it is told to have come unasked."""
+
+    def __init__(self) -> None:
+        super().__init__(segment=SETTINGS.packet)
+        self.sizes: list[int] = []
+
+    def arrived(self, size: int) -> None:
+        self.sizes.append(size)
+
+
+def test_a_cell_that_stood_counts_as_a_packet_as_one_that_was_asked_for_does() -> None:
+    """Else a path seems to carry less than it does."""
+    one, control = R2cpEngine(SETTINGS, stands=True), Told()
+    one.established(one.open(control), size=1_000, round_trip=0.1)
+    one.part()
+    asked(one, 0.0)
+    one.kept(0, [ByteRange(0, 10_000)])
+    one.received(0, cell(0, 0, b"x" * 1_000), 0.3)
+    one.received(0, cell(1, 0, b"x" * 400), 0.3)
+    assert control.sizes == [SETTINGS.packet, SETTINGS.packet - 600]

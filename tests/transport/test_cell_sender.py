@@ -229,3 +229,21 @@ def test_a_quick_paths_next_cell_is_chosen_for_now() -> None:
     world.stream.choose = choose
     assert filled(sender.give(1.0)) == 2
     assert asked == [SIZE, SIZE]
+
+
+def test_as_much_is_kept_as_the_receiver_has_places_for_and_has_taken_in() -> None:
+    """Who only asks has us keep no more."""
+    world = Tickets()
+    stream = world.stream
+    stream.widen(1 << 40)
+    assert list(stream.begins(0, 1 << 40))[-1] == 39 * SIZE
+    for place in range(1, 40):
+        world.near.append(b"x")
+        assert stream.fill(place * SIZE, 0)
+    stream.purge(40 * SIZE)
+    stream.widen(30 * SIZE)
+    assert list(stream.begins(0, 1 << 40))[-1] == (40 + 59) * SIZE
+    stream.widen(1 << 40)
+    assert list(stream.begins(0, 1 << 40))[-1] == (40 + 79) * SIZE
+    stream.widen(0)
+    assert list(stream.begins(0, 1 << 40))[-1] == (40 + 79) * SIZE

@@ -14,7 +14,7 @@ from hats.multiplexer import Multiplexer
 from hats.tree.hierarchy import Hierarchy
 from transport.sending.incoming import Incoming, StreamCut
 from transport.sending.outbox import TreeOutbox
-from transport.sending.outgoing import HIGH_WATER, Budget, Outgoing
+from transport.sending.outgoing import HIGH_WATER, MOST_SKIPPED, Budget, Outgoing
 from wire import abilities
 from wire import messages as m
 from wire.credit import INITIAL
@@ -251,5 +251,31 @@ def test_what_is_parked_does_not_stop_others_and_has_a_bound_of_its_own() -> Non
         await asyncio.sleep(0)
         assert not late.done()
         late.cancel()
+
+    asyncio.run(go())
+
+
+def test_a_component_holds_more_where_a_long_way_goes_without_what_it_holds() -> None:
+    """What is left to quicker ways must not be all that there is."""
+
+    async def go() -> None:
+        bench = Bench(memory=64 << 20)
+        outgoing = bench.open(1)
+        outgoing.write(bytes(HIGH_WATER))
+        waits = asyncio.ensure_future(outgoing.room())
+        await asyncio.sleep(0)
+        assert bench.outbox.next_far(now=0.0, most=1_000, behind=600_000) == []
+        assert not waits.done()
+        assert bench.frames()[:1]  # something goes the quick way, and it looks again
+        await asyncio.wait_for(waits, 1)
+        outgoing.write(bytes(HIGH_WATER + 600_000 - outgoing.held))
+        waits = asyncio.ensure_future(outgoing.room())
+        await asyncio.sleep(0)
+        assert not waits.done()
+        # Whatever a device says of its paths.
+        assert bench.outbox.next_far(now=0.0, most=1_000, behind=1 << 60) == []
+        assert bench.budget.high_water == HIGH_WATER + MOST_SKIPPED
+        outgoing.close()
+        await waits
 
     asyncio.run(go())

@@ -305,3 +305,17 @@ def test_patience_stays_until_a_round_trip_is_known() -> None:
     assert pipe.timeout == pytest.approx(2 * usual)
     pipe.echoed(pipe.begin_request(32.0), 32.1)
     assert pipe.timeout == pytest.approx(usual, rel=0.3)
+
+
+def test_what_the_sender_keeps_is_not_lost_by_what_lies_before_it() -> None:
+    """Whoever keeps what it was asked for gives the first bytes first: those that were asked for
+    before come after."""
+    pipe, asks = pipe_with(4, pulled=True)
+    for one in asks:
+        one.kept = True
+    for number in (-1, -2, -3, -4):
+        earlier = ask(pipe, number, pipe.begin_request(0.1), 0.1, pulled=True)
+        assert pipe.came(earlier, pipe.clock - 1, 0.2) == []
+    later = [ask(pipe, number, pipe.begin_request(0.3), 0.3, pulled=True) for number in (5, 6, 7)]
+    lost = [pipe.came(one, pipe.clock - 1, 0.4) for one in later]
+    assert lost == [[], [], asks]

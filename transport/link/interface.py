@@ -114,8 +114,10 @@ class LinkStatistics:
 
     @property
     def round_trip(self) -> float:
-        """Seconds until what is said now may be answered; 0: not known."""
-        return self.delay or self.min_delay or 0.0
+        """Seconds until what is said now is answered, by the longest of several paths; 0: not
+        known."""
+        trips = (path.round_trip for path in self.paths if path.answers)
+        return max(self.delay or self.min_delay or 0.0, *trips, 0.0)
 
 
 class Outbox(Protocol):

@@ -16,8 +16,9 @@ from transport.multipath.words import GivenWord, KeptWord, LagWord
 from transport.rcp.pending import ByteRange
 from transport.rcp.recent_blocks import RecentBlocks
 from transport.rcp.segments import MOST_SENT, DataSegment, Req
+from transport.rcp.settings import LARGEST, RcpSettings
 
-MOST_KEPT: Final = 2_048
+MOST_KEPT: Final = LARGEST // RcpSettings().size
 """Cells; of more the last are forgotten, and asked for again once their time is over."""
 
 _FASTER: Final = 1.25
@@ -68,8 +69,8 @@ class CellSender:
         """and the clocks of their requests."""
         self._dry = False
         """There was nothing for the first of them."""
-        self._told: set[int] = set()
-        """Those of them that the receiver knows to be kept."""
+        self._untold: set[int] = set()
+        """Those of them that the receiver does not know to be kept."""
 
     @property
     def kept(self) -> int:
@@ -92,17 +93,19 @@ class CellSender:
                     if begin not in self._asked:
                         insort(self._kept, begin)
                     self._asked[begin] = block.clock
-                    self._told.discard(begin)
+                    self._untold.add(begin)
         return [*said, *self.give(now)]
 
     def lags(self, word: LagWord) -> None:
         """The receiver tells how its path does. What requests before a clock asked for, others were
         asked for since."""
         self.behind, self._rate, self._others = word.behind, word.rate, word.others
-        self._void = max(self._void, word.void)
+        if word.void <= self._void:
+            return
+        self._void = word.void
         self._kept = [begin for begin in self._kept if self._asked[begin] >= self._void]
         self._asked = {begin: self._asked[begin] for begin in self._kept}
-        self._told.intersection_update(self._kept)
+        self._untold.intersection_update(self._kept)
 
     def give(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
         """What there is by now for what is kept; and what is kept, once there is nothing."""
@@ -116,13 +119,12 @@ class CellSender:
                 said += self._given(begin)
                 said.append(self._segment(begin, now))
             del self._kept[0], self._asked[begin]
-            self._told.discard(begin)
+            self._untold.discard(begin)
         if not self._kept:
             self._paced, self._late = False, 0.0
-        if self._kept and self._dry:
-            fresh = [begin for begin in self._kept if begin not in self._told]
-            self._told.update(fresh)
-            said += [KeptWord(_ranges(fresh, self._stream.size))] if fresh else []
+        if self._untold and self._dry:
+            said.append(KeptWord(_ranges(sorted(self._untold), self._stream.size)))
+            self._untold.clear()
         return said
 
     def _fill(self, begin: int, now: float) -> bool:
@@ -147,10 +149,10 @@ class CellSender:
 
     def _given(self, begin: int) -> list[GivenWord]:
         """The word that it is on its way, and others that are next: each word is a packet."""
-        if begin not in self._told:
+        if begin in self._untold:
             return []
-        next_ones = [one for one in self._kept[:_TOGETHER] if one in self._told]
-        self._told.difference_update(next_ones)
+        next_ones = [one for one in self._kept[:_TOGETHER] if one not in self._untold]
+        self._untold.update(next_ones)
         return [GivenWord(_ranges(next_ones, self._stream.size))]
 
     def _segment(self, begin: int, now: float) -> DataSegment:

@@ -33,7 +33,7 @@ from transport.multipath.words import (
 from transport.multipath.words import encode as encode_word
 from transport.r2cp.engine import R2cpEngine
 from transport.rcp.segments import DataSegment, Segment, decode, encode
-from transport.rcp.settings import RcpSettings
+from transport.rcp.settings import LARGEST, RcpSettings
 from transport.spp.congestion.bottleneck import BottleneckBased
 from transport.spp.congestion.interface import Congestion
 from transport.spp.congestion.rate_based import RateBased
@@ -47,7 +47,10 @@ _RECORD: Final = 8
 _GRAIN: Final = 0.001
 """Seconds; timers are no finer."""
 _NEARLY: Final = 0.2
-"""Of what was said: another by less is not told."""
+"""Of what was said: another by less is not told,"""
+_AT_REST: Final = 0.04
+"""or by less than this, once nothing is under way: what comes next goes by what was said last, and
+a queue was part of that."""
 _TELL_EVERY: Final = 0.01
 """Seconds between two looks at what there is to tell of paths."""
 _QUIET: Final = 0.2
@@ -119,7 +122,7 @@ class DeviceEnd(MultipathEnd):
         super().__init__()
         self._opening = opening
         self._size = RcpSettings().size
-        self._engine = R2cpEngine(stands=True)
+        self._engine = R2cpEngine(RcpSettings(largest=LARGEST), stands=True)
         self._paths: dict[int, DevicePath] = {}
         self._gone = 0
         """Bytes that crossed over paths that are no more."""
@@ -371,11 +374,13 @@ class DeviceEnd(MultipathEnd):
 
     def _tell(self) -> None:
         """How far each path lags behind others, and its rate, once they are others than said."""
+        rests = all(self._engine.pipe(number).idle for number in self._paths)
+        nearly = _AT_REST if rests else _NEARLY
         for path in self._paths.values():
             lag, told = LagWord(*self._engine.lag(path.number)), path.lag
             pairs = zip(lag[:-1], told[:-1], strict=True)
             news = lag.void != told.void
-            news = news or any(abs(new - old) > old * _NEARLY for new, old in pairs)
+            news = news or any(abs(new - old) > old * nearly for new, old in pairs)
             if path.link.open and news:
                 path.lag = lag
                 path.link.send(encode_word(lag))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from transport.rcp.send_buffer import SendBuffer
+from transport.rcp.settings import LARGEST
 from wire.errors import PeerError
 
 _REST: Final = 1.0
@@ -43,7 +44,7 @@ class LateStream:
         """All cells that are filled end here at most."""
         self.settled: list[float] = []
         """When cells were filled that have come, but for empty ones."""
-        self._capacity, self._clock = capacity, clock
+        self._clock = clock
         self._origin: int | None = None
         self._cells: dict[int, FilledCell] = {}
         self._filled_at = 0.0
@@ -65,6 +66,12 @@ class LateStream:
         """All before has come."""
         return self.ordered.purged
 
+    def widen(self, places: int) -> None:
+        """The receiver has places for so many bytes behind those that it has. Who has taken in as
+        many may lack twice as many: nobody has us keep so much by asking alone."""
+        buffer = self.ordered
+        buffer.capacity = max(buffer.capacity, 2 * min(places, buffer.purged, LARGEST))
+
     def part(self) -> None:
         """All that comes next is cells; what was written ends with one."""
         assert not self.ordered.written % self.size
@@ -73,7 +80,8 @@ class LateStream:
     def begins(self, begin: int, end: int) -> range:
         """Where the cells begin that have any of these bytes and may be sent."""
         first = max(begin, self.origin, self.purged)
-        return range(first - first % self.size, min(end, self.purged + self._capacity), self.size)
+        last = min(end, self.purged + self.ordered.capacity)
+        return range(first - first % self.size, last, self.size)
 
     def filled(self, begin: int) -> bool:
         """Whether the cell that begins there is."""
@@ -83,10 +91,11 @@ class LateStream:
         """Has a cell filled, if there is anything for its path; whether it is."""
         if begin in self._cells:
             return True
-        if begin + self.size > self.purged + self._capacity:
+        if begin + self.size > self.purged + self.ordered.capacity:
             return False
         now = self._clock()
-        full = self.top - begin > self._capacity // 4  # the receiver has no more places behind it
+        # The receiver has no more places behind it.
+        full = self.top - begin > self.ordered.capacity // 4
         data = None if full else self.choose(begin - self.origin, behind)
         if data is not None:
             self._filled_at = now

@@ -45,7 +45,7 @@ MOST_PATHS: Final = 8
 _SEVERAL: Final = 2
 """Paths."""
 _BUFFER: Final = 2 * RcpSettings().buffer
-"""Bytes that the device may lack, whatever it asks for: it has places for half of them."""
+"""Bytes that the device may lack at first: it has places for half of them."""
 _LITTLE: Final = 4 * RcpSettings().size
 """Bytes under way in order, at most, when that ends: they are asked for anew, and come twice."""
 _LARGEST_CHUNK: Final = 1 << 16
@@ -252,6 +252,8 @@ class RemoteEnd(MultipathEnd):
                     raise PeerError("the device keeps nothing")
 
     def _answer(self, path: _Path, segment: Segment) -> None:
+        if isinstance(segment, Req):
+            self._stream.widen(path.sender.asks_upto(segment) - segment.deq)
         if self._stream.parted and isinstance(segment, Req):
             self._answer_apart(path, segment)
             return

@@ -55,7 +55,7 @@ def carried(path: PipePath, one: Ask | None, segment: DataSegment) -> None:
     carries, though not how long that took."""
     control = path.pipe.congestion
     if isinstance(control, BottleneckBased) and (one is None or one.waited(segment.echo)):
-        control.arrived(len(segment.data) - segment.spared)
+        control.arrived(path.asking.packet - segment.spared)  # as what was asked for is counted
 
 
 def timed(path: PipePath, segment: DataSegment, now: float) -> None:

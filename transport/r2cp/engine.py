@@ -19,6 +19,7 @@ from typing import Final
 
 from transport.r2cp import cell_asking
 from transport.r2cp.availability import Availability
+from transport.r2cp.buffer_growth import BufferGrowth
 from transport.r2cp.cell_asking import Lag
 from transport.r2cp.late_cells import RANGES, LateCells
 from transport.r2cp.path import PathTable, PipePath
@@ -57,6 +58,7 @@ class R2cpEngine:
         """The stream has lost its order (cell_asking.py)."""
         self._cells: list[bytes] = []
         self._late = LateCells(self._paths, self._stream)
+        self._growth = BufferGrowth(self._stream.buffer, largest=self._settings.largest)
 
     @property
     def done(self) -> bool:
@@ -244,6 +246,8 @@ class R2cpEngine:
                 made += [(number, fin) for fin in path.goodbye.to_send(self.next, now, timeout)]
                 continue
             made += [(number, request) for request in self._send(number, path, now)]
+        longest = max((path.delay for _, path in self._paths.ready()), default=0.0)
+        self._growth.look(now, full=bool(self.active), trip=longest)
         return made
 
     def standing(self, now: float) -> list[tuple[int, Req]]:
@@ -393,9 +397,10 @@ class R2cpEngine:
         """Ranges for at most so many segments, behind those that others will bring sooner."""
         buffer, size = self._stream.buffer, path.asking.size
         skip = self._skip(number, path, now) if self._ranked and not self.apart else 0
-        bound = room = buffer.read_upto + buffer.capacity
+        room = buffer.read_upto + buffer.capacity
         if self.apart:
-            bound -= bound % size  # none is asked for in part
+            room -= room % size  # none is asked for in part
+        bound = room
         if path.limit is not None:
             bound = min(bound, path.limit)
         taken: list[ByteRange] = []

@@ -241,6 +241,8 @@ class Pipe:
                 continue  # the sender answers blocks first
             if echo < other.clock:
                 continue  # that one stood, and was sent before the sender heard of this
+            if other.kept and other.begin > one.begin:
+                continue  # of what it keeps, the sender gives the first bytes first
             if other.stood and now < other.stood_since + self.round_trip.smoothed:
                 continue  # the sender may not have heard of it before it gave the others
             other.later += 1

@@ -36,7 +36,8 @@ class SendBuffer:
 
     def __init__(self, capacity: int) -> None:
         self._bytes = bytearray()
-        self._capacity = capacity
+        self.capacity = capacity
+        """Bytes that it has room for."""
         self.purged = 0
         self.ended = False
         self.dry = True
@@ -48,7 +49,7 @@ class SendBuffer:
     @property
     def room(self) -> int:
         """Bytes that may be written now."""
-        return 0 if self.ended else self._capacity - len(self._bytes)
+        return 0 if self.ended else self.capacity - len(self._bytes)
 
     def write(self, data: bytes) -> None:
         """Raises ValueError for more than there is room for."""

@@ -140,6 +140,7 @@ class TreeOutbox:
     def next_far(self, *, now: float, most: int, behind: int) -> list[Data | Control]:
         chosen = self._far(behind, now)
         if chosen is None:
+            self._budget.skipped(behind)
             return []
         grant = self.multiplexer.grant(chosen.leaf, min(chosen.length, most), now)
         return [*self.next_said(now=now), *self._pieces(grant, skip=chosen.skip)]

@@ -19,6 +19,8 @@ from wire.messages import Message
 
 HIGH_WATER: Final = 256 * 1024
 """Bytes a component may hold before its source is asked to wait: 5 s of a 384 kbit/s link."""
+MOST_SKIPPED: Final = 4 << 20
+"""Bytes that it may hold besides, for a long way that goes without as many."""
 
 Introduction = tuple[Message, Headers | None]
 """A control message, and the headers of its block if it has one."""
@@ -33,7 +35,14 @@ class Budget:
         self.limit = limit
         self._parked = parked
         self.used = 0
+        self.high_water = HIGH_WATER
+        """Bytes that one component may hold."""
         self._freed = asyncio.Event()
+
+    def skipped(self, amount: int) -> None:
+        """A long way goes without so many bytes, which are left to quicker ones: of a component
+        that holds no more it has nothing to carry."""
+        self.high_water = max(self.high_water, HIGH_WATER + min(amount, MOST_SKIPPED))
 
     def add(self, amount: int) -> None:
         """`amount` more bytes are held; negative when they left."""
@@ -210,12 +219,12 @@ class Outgoing:
     def _took(self, length: int) -> None:
         self.taken += length
         self._budget.add(-length)
-        if self.held < HIGH_WATER:
+        if self.held < self._budget.high_water:
             self._drained.set()
 
     async def room(self) -> None:
         """Until the source may deliver more, by this component's mark and the device's budget."""
-        while self.held >= HIGH_WATER and not self._closed:
+        while self.held >= self._budget.high_water and not self._closed:
             self._drained.clear()
             await self._drained.wait()
         if not self._closed:

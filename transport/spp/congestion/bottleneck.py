@@ -70,6 +70,8 @@ class BottleneckBased:
         self._more = float(_MORE * segment)
         self._search = float(INITIAL * segment)
         """Bytes that may be under way while the rate is searched for; 0: it was found."""
+        self._carries = 0.0
+        """Bytes/second that it was seen to carry at most, since the search began."""
         self._settling = False
         """What was changed at the end of the round before can't be seen yet."""
         self._delivered = 0
@@ -178,8 +180,11 @@ class BottleneckBased:
             self._least = trip
         held = rate * self._least
         if self._search and held < float("inf"):
-            self._search = max(self._search, held)
-            if self._search > _ENOUGH * held + self._more:
+            # Where there is not always something to send it seems to carry less, now and then.
+            self._carries = max(self._carries, rate)
+            most = self._carries * self._least
+            self._search = max(self._search, most)
+            if self._search > _ENOUGH * most + self._more:
                 self._enough()
         if rate < _FADED * self.rate and held < float("inf"):
             # What came before tells nothing of it.
@@ -206,7 +211,7 @@ class BottleneckBased:
         self._yielding.end()
         self._rates.clear()
         self._rates.append(0.0)
-        self._search = float(_LEAST * self._segment)
+        self._search, self._carries = float(_LEAST * self._segment), 0.0
         self._least, self._least_at = float("inf"), float("-inf")
         self._trips.clear()
 
@@ -222,6 +227,7 @@ class BottleneckBased:
 
     def _enough(self) -> None:
         self._search, self._more = 0.0, float(_MORE * self._segment)
+        self._carries = 0.0
 
     def _end_round(self, now: float) -> None:
         if self._contention.active:
