@@ -118,6 +118,20 @@ def test_ends_that_take_some_milliseconds_do_not_slow_a_fast_line(
 LINES = [(7_000.0, 0.1), (48_000.0, 0.1), (200_000.0, 0.03), (125_000.0, 0.6), (2_500_000.0, 0.04)]
 
 
+@pytest.mark.parametrize(("rate", "delay", "late"), [(1.5e6, 0.06, 0.01), (2.5e6, 0.05, 0.01)])
+def test_a_radio_that_makes_all_wait_which_is_sent_closely_is_filled(
+    rate: float, delay: float, late: float
+) -> None:
+    """What comes once in a while is there sooner, and a window of that has half of the line."""
+    line = Bottleneck(rate, delay, queue=300, late=late)
+    line.run(30 * delay)
+    line.most_queued = 0
+    assert line.run(5.0) >= 0.9 * rate
+    line.run(15.0)
+    assert line.run(5.0) >= 0.9 * rate
+    assert line.most_queued * SIZE <= rate * delay
+
+
 def test_beside_somebody_who_keeps_the_queue_full_it_has_its_share_until_they_are_gone() -> None:
     line = Bottleneck(200_000.0, 0.05, queue=40)
     line.run(5.0)

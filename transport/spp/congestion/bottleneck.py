@@ -2,6 +2,8 @@
 
     window = the most delivered within a least round trip, lately + more
 
+(a usual one, where that is longer: usual_trip.py)
+
 The model is BBR's (Cardwell and others, "BBR: Congestion-Based Congestion Control", 2016), the
 search is the gate's (transport/gate/controller.py): while a window is used up, no queue shows and
 as much more comes, `more` doubles; else it is a few packets, or what comes during the delays of
@@ -24,6 +26,7 @@ from transport.contention.evidence import NewsOfArrival
 from transport.contention.found_queue import RESTED, FoundQueue
 from transport.contention.yielding import Yielding
 from transport.spp.congestion.round_trip import RoundTrip
+from transport.spp.congestion.usual_trip import UsualTrip
 
 INITIAL: Final = 10
 """Packets under way at first (RFC 6928)."""
@@ -84,6 +87,7 @@ class BottleneckBased:
         self._round_from = float("-inf")
         """Once something comes that left since then, a round has ended."""
         self._round_least = float("inf")
+        self._usual = UsualTrip()
         self._trips: deque[float] = deque(maxlen=_TELLING)
         """The latest ones."""
         self._lost = 0
@@ -127,7 +131,16 @@ class BottleneckBased:
             return self._contention.window
         rate = self.rate
         held = rate * self._least if rate else 0.0
-        return _DRAINED * held if self._draining == _DRAIN else held + self._above(rate)
+        if self._draining == _DRAIN:
+            return _DRAINED * held
+        if rate and self._usual.more:
+            held = self._usual.rate * self._base
+        return held + self._above(rate)
+
+    @property
+    def _base(self) -> float:
+        """Seconds of a round trip without our own queue, as far as is known."""
+        return self._usual.base(self._least)
 
     def _above(self, rate: float) -> float:
         """Bytes above what a path of that rate holds: what a machine's delays hold counts as well,
@@ -160,8 +173,9 @@ class BottleneckBased:
         if trip <= self._least:
             self._least, self._least_at = trip, now
         self._round_least = min(self._round_least, trip)
+        self._usual.came(trip)
         self._trips.append(trip)
-        waited = min(self._trips) > self._least + self._patience
+        waited = min(self._trips) > self._base + self._patience
         if waited and len(self._trips) == _TELLING:
             self._enough()  # no need to wait for the round's end
         self._watch_others(NewsOfArrival(size, sent_at, now), trip, waited=waited, limited=limited)
@@ -191,6 +205,7 @@ class BottleneckBased:
             self._rates.clear()
             self._rates.append(rate)
             self._enough()
+            self._usual.forget(rate)
             self._contention.end()
             self._yielding.end()
             self._found.end()
@@ -213,11 +228,12 @@ class BottleneckBased:
         self._rates.append(0.0)
         self._search, self._carries = float(_LEAST * self._segment), 0.0
         self._least, self._least_at = float("inf"), float("-inf")
+        self._usual.forget()
         self._trips.clear()
 
     @property
     def _patience(self) -> float:
-        """Seconds above the least round trip that are no sign of a queue."""
+        """Seconds above that that are no sign of a queue."""
         return max(self._shortest(self.rate), self._noise) + _GRAIN
 
     def _shortest(self, rate: float) -> float:
@@ -232,13 +248,17 @@ class BottleneckBased:
     def _end_round(self, now: float) -> None:
         if self._contention.active:
             self._settling = False
+            self._usual.forget()  # it had their queue
         elif not self._search:
             self._grow()
         self._lost = 0
         if not self._contention.active:
             self._look_at_least(now)
-            if self._filled and self._contention.again(now, self._round_least - self._least):
+            if self._filled and self._contention.again(now, self._round_least - self._base):
                 self._share(self._round_least, most=self._window())
+        self._usual.end_round(
+            now, self._delivered, searching=bool(self._search), less=bool(self._draining)
+        )
         self._round_from = now
         self._round_least = float("inf")
         self._filled = False
@@ -259,7 +279,7 @@ class BottleneckBased:
     ) -> None:
         """Something came; `waited`: all that did lately was in a queue."""
         now, yielding = news.arrived_at, self._yielding
-        excess = trip - self._least
+        excess = trip - self._base
         if self._finds_others(news, trip):
             window = max(self._window(), self._carried * trip / 2)
             self._contention.join(now, window=window, loop=trip, excess=excess)
@@ -288,7 +308,7 @@ class BottleneckBased:
         if self._contention.active or not self._carried:
             return False
         takes = (news.gained + _AHEAD * self._ahead) / self._carried
-        excess = trip - self._least
+        excess = trip - self._base
         least = self._shortest(self._carried) + _GRAIN
         found = self._found.heard(news.arrived_at, news, excess=excess, least=least, takes=takes)
         if found:
@@ -299,7 +319,7 @@ class BottleneckBased:
         """Others fill the queue."""
         self._yielding.end()
         self._contention.begin(
-            self._now, window=self._window(), most=most, loop=trip, excess=trip - self._least
+            self._now, window=self._window(), most=most, loop=trip, excess=trip - self._base
         )
 
     def _grow(self) -> None:
@@ -321,9 +341,16 @@ class BottleneckBased:
             self._seen_least = min(self._seen_least, self._round_least)
             self._rates[-1] = max(list(self._rates)[-2:])  # less was asked for
             if not self._draining:
-                self._least, self._least_at = self._seen_least, now
-        elif now > self._least_at + _EXPIRY and self.rate:
+                if now > self._least_at + _EXPIRY:
+                    self._least, self._least_at = self._seen_least, now
+                if self.rate:
+                    self._usual.see(self._least, own=_MORE * self._segment / self.rate)
+        elif self.rate and (now > self._least_at + _EXPIRY or self._waits_unexplained()):
             self._draining, self._seen_least = _DRAIN, float("inf")
+
+    def _waits_unexplained(self) -> bool:
+        own = self._above(self.rate) / self.rate
+        return not self._search and self._usual.unexplained(self._least, own=own)
 
     def __repr__(self) -> str:
         return f"<BottleneckBased {self.rate:.0f} bytes/s>"
