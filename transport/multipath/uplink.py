@@ -30,7 +30,9 @@ class UplinkSender:
         self._sent: dict[int, dict[int, int]] = {}
         """By path, the offset that each of its payloads carries."""
         self._again: deque[int] = deque()
-        """Offsets that are to go over another path."""
+        """Offsets that are to go over another path,"""
+        self._waits: set[int] = set()
+        """each once."""
 
     @property
     def in_order(self) -> int:
@@ -62,18 +64,21 @@ class UplinkSender:
         return size if offset >= self.counts_from else 0
 
     def owe(self, offset: int) -> None:
-        """No path could carry the piece: the next one is to."""
-        self._again.append(offset)
+        """No path could carry the piece, or the one that did answers no more: the next is to."""
+        if offset not in self._waits:
+            self._again.append(offset)
+            self._waits.add(offset)
 
     def give_up(self, path: int) -> None:
         """The path is gone, or answers no more: what it owes is to go over another."""
-        owed = self._sent.pop(path, {}).values()
-        self._again.extend(offset for offset in sorted(owed) if offset not in self._again)
+        for offset in sorted(self._sent.pop(path, {}).values()):
+            self.owe(offset)
 
     def next_again(self) -> tuple[int, bytes] | None:
         """A piece that is to be sent once more, with its offset; None: there is none."""
         while self._again:
             offset = self._again.popleft()
+            self._waits.discard(offset)
             if offset in self._unacked:
                 return offset, self._unacked[offset]
         return None
