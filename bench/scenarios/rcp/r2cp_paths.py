@@ -3,7 +3,8 @@
 Beside the product's R2CP: R2CP-s, in which whoever asks first gets the first bytes, and an
 application that takes turns between connections of its own. Their ideal is the sum of the rates; of
 paths that lose, the sum of what each carries alone. Then pairs that people have: a fast and a thin
-line, a satellite and a phone, a path that loses beside one that does not. In virtual time.
+line, a satellite and a phone, a fast satellite and mobile data, a path that loses beside one that
+does not. In virtual time.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from bench.reports.report import Check
 from emulation.dumbbell.events import Events
 from emulation.dumbbell.flows import PACKET
 from emulation.dumbbell.several_paths import PathModel, R2cpFlow, StripedFlows
-from transport.rcp.settings import RcpSettings
+from transport.rcp.settings import LARGEST, RcpSettings
 
 MBIT: Final = 125_000.0
 BUFFER: Final = 512 << 10
 """Bytes at the receiver in 9b and c: what 4 and 4 Mbit/s bring in half a second."""
+SETTINGS: Final = {
+    "9b": RcpSettings(buffer=BUFFER),
+    "beyond": RcpSettings(largest=LARGEST),  # as the product has it
+}
 AT_BEGINNING: Final = 1 / 3
 """Of a run, that does not count: the paths' congestion controls begin."""
 GOAL: Final = 0.97
@@ -55,6 +60,11 @@ def cases(rates: Sequence[float], trips: Sequence[float]) -> list[PathCase]:
         *found,
         PathCase("beyond", "5M + 384k", (PathModel(5 * MBIT, 0.06), thin)),
         PathCase("beyond", "satellite 1M + 384k", (dish, thin)),
+        PathCase(
+            "beyond",
+            "satellite 20M + 5M",
+            (PathModel(20 * MBIT, 0.6), PathModel(5 * MBIT, 0.04)),
+        ),
         PathCase("beyond", "2M that loses 1 % + 2M", (clean._replace(loss=0.01), clean)),
     ]
 
@@ -71,7 +81,7 @@ def carried(flow: R2cpFlow | StripedFlows, events: Events, seconds: float) -> fl
 
 def measure(case: PathCase, *, seconds: float, seed: int) -> dict[str, Any]:
     """One case in all ways: parts of the ideal, and of arrivals that found the buffer full."""
-    settings = RcpSettings(buffer=BUFFER if case.part == "9b" else RcpSettings().buffer)
+    settings = SETTINGS.get(case.part, RcpSettings())
     row: dict[str, Any] = {"part": case.part, "paths": case.label}
     alone = []
     for path in case.paths:
