@@ -318,3 +318,35 @@ def test_what_seems_to_carry_less_now_and_then_is_searched_on(rate: float, delay
             line.control.carries(0.55 * rate, trip=delay + SIZE / rate)
     assert gaps.control.found == told.control.found
     assert gaps.run(10.0) == told.run(10.0)
+
+
+@pytest.mark.parametrize("rate", [625_000.0, 2_500_000.0])
+def test_a_search_that_has_ended_too_soon_goes_on_once_the_path_is_seen_to_carry_more(
+    rate: float,
+) -> None:
+    """A few packets were late together, or there was too little to send."""
+    came = []
+    for told in (False, True):
+        line = Bottleneck(rate, 0.6)
+        line.run(1.0)
+        line.control.lost(9 * SIZE, sent_at=line.now, now=line.now)
+        for _ in range(3):
+            line.run(1.0)
+            if told:
+                line.control.carries(rate, trip=0.6 + SIZE / rate)
+        came.append(line.run(2.0) / rate)
+    assert came[0] < 0.5
+    assert came[1] >= 0.93
+
+
+def test_a_line_that_carries_more_for_a_moment_has_no_queue_but_for_that() -> None:
+    """As what is paid for is limited: what comes first comes at once."""
+    line = Bottleneck(200_000.0, 0.05)
+    line.run(5.0)
+    full = 0
+    for _ in range(120):
+        line.control.carries(1_600_000.0, trip=0.05)
+        line.most_queued = 0
+        assert line.run(0.5) >= 0.7 * line.rate
+        full += line.most_queued > 8
+    assert full <= 12

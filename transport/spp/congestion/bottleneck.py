@@ -48,6 +48,10 @@ _FADED: Final = 0.5
 """Of what was delivered lately: a path that carries less is another one."""
 _WAITED: Final = 2.0
 """Times what a round trip takes: one that was measured so had others before it."""
+_SEVERAL: Final = 1.5
+"""Times what comes."""
+_AGAIN: Final = 20.0
+"""Seconds from one search to the next: some lines carry more, but only for a moment."""
 _EXPIRY: Final = 10.0
 """Seconds for which the least round trip does."""
 _AHEAD: Final = 0.25
@@ -73,6 +77,8 @@ class BottleneckBased:
         self._more = float(_MORE * segment)
         self._search = float(INITIAL * segment)
         """Bytes that may be under way while the rate is searched for; 0: it was found."""
+        self._again_at = float("-inf")
+        """When it may be searched for anew, and not sooner."""
         self._carries = 0.0
         """Bytes/second that it was seen to carry at most, since the search began."""
         self._settling = False
@@ -193,6 +199,8 @@ class BottleneckBased:
         if _WAITED * trip < self._least < float("inf"):
             self._least = trip
         held = rate * self._least
+        if self._ended_too_soon(rate):
+            self._search, self._again_at = self._window(), self._now + _AGAIN
         if self._search and held < float("inf"):
             # Where there is not always something to send it seems to carry less, now and then.
             self._carries = max(self._carries, rate)
@@ -210,6 +218,15 @@ class BottleneckBased:
             self._yielding.end()
             self._found.end()
             self._carried = min(self._carried, rate)
+
+    def _ended_too_soon(self, rate: float) -> bool:
+        """The search did: the path is seen to carry several times what comes, all of which was
+        asked for, and nothing waits. There may have been too little to send when it ended."""
+        if self._search or self._contention.active or self._now < self._again_at:
+            return False
+        if not self._filled or len(self._trips) < _TELLING or rate < _SEVERAL * self.rate:
+            return False
+        return max(self._trips) <= self._base + self._patience
 
     def lost(self, size: int, *, sent_at: float, now: float) -> None:
         """A search that loses many has gone too far; what is lost otherwise says little."""
