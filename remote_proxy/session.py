@@ -64,7 +64,6 @@ ACCEPTS: Final = (
     abilities.ASKED_FOR,
     abilities.PLACED,
     abilities.PREFLIGHTS,
-    abilities.PLACES,
     abilities.CODED_BODIES,
 )
 _log = structlog.get_logger("sluice.remote")

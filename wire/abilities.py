@@ -84,9 +84,6 @@ TABLE: Final = 16_384
 APART: Final = "cells"
 """The device that accepts it reads cells in whatever order they come (transport/stream/cell.py):
 over several paths the remote fills what each is asked for when it is asked for."""
-PLACES: Final = "places"
-"""The remote that accepts it keeps of a stream over several paths as much as the device has places
-for (transport/multipath/late_content.py); of an older one no more than 1 MB is to be asked for."""
 
 
 class Takes(IntFlag):

@@ -40,7 +40,7 @@ from policies.api import (
 from remote_proxy.jobs.services import Services
 from remote_proxy.server import RemoteServer
 from remote_proxy.session import RemoteSession
-from transport.link.interface import Inbox, KeptOutbox, Link, LinkError, LinkStatistics, Outbox
+from transport.link.interface import Inbox, Link, LinkError, LinkStatistics, Outbox
 from transport.stream.dialling_end import LastingLink
 from transport.tcp.handshakes import dial_secured
 from wire.frames import Control, Data
@@ -98,10 +98,6 @@ class Tap:
     def quantum(self) -> int:
         assert self._outbox is not None
         return self._outbox.quantum
-
-    @property
-    def wide(self) -> bool:
-        return isinstance(self._outbox, KeptOutbox) and self._outbox.wide
 
     def next_frame(self, *, now: float, urgent: bool) -> Data | Control | None:
         assert self._outbox is not None

@@ -14,7 +14,7 @@ class ApartSource:
     """Says which components there are and sends them; implements ApartOutbox."""
 
     quantum = 1024
-    apart = wide = True
+    apart = True
 
     def __init__(self, *, seed: int = 1) -> None:
         self.bodies: dict[int, bytes] = {}

@@ -155,7 +155,7 @@ class ToldOutbox:
     """Gives what it was told to, in that order; implements ApartOutbox."""
 
     quantum = 1024
-    apart = wide = True
+    apart = True
 
     def __init__(self) -> None:
         self.said: list[Data | Control] = []

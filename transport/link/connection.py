@@ -66,10 +66,6 @@ class ApartCarried(Carried, Protocol):
     """One whose bytes may lose their order: cells of one size, each filled when its path is asked
     for it, and read when it comes."""
 
-    @property
-    def wide(self) -> bool:
-        """The peer keeps as much for us as we have places for, however many these are."""
-
     def part(self, at: int, size: int) -> bytes | None:
         """The last bytes that have an order, behind so many; with them cells of that size are full.
         None: all have an order. To be asked again later."""

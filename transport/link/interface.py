@@ -135,15 +135,6 @@ class Outbox(Protocol):
 
 
 @runtime_checkable
-class KeptOutbox(Outbox, Protocol):
-    """One that knows its peer."""
-
-    @property
-    def wide(self) -> bool:
-        """The peer keeps as much for us as we have places for, however many these are."""
-
-
-@runtime_checkable
 class ApartOutbox(Outbox, Protocol):
     """One whose frames may go in any order: each says where it stands. All lists are in the order
     of saying, and data of at most so many bytes."""

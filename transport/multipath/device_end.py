@@ -122,9 +122,7 @@ class DeviceEnd(MultipathEnd):
         super().__init__()
         self._opening = opening
         self._size = RcpSettings().size
-        self._engine = R2cpEngine(stands=True)
-        self._wide = False
-        """What has not come may be more than at first."""
+        self._engine = R2cpEngine(RcpSettings(largest=LARGEST), stands=True)
         self._paths: dict[int, DevicePath] = {}
         self._gone = 0
         """Bytes that crossed over paths that are no more."""
@@ -148,11 +146,6 @@ class DeviceEnd(MultipathEnd):
     def paths(self) -> list[DevicePath]:
         """All that have joined and are not over."""
         return list(self._paths.values())
-
-    @property
-    def asked_ahead(self) -> int:
-        """Bytes of the stream from the first that was not read to the last that was asked for."""
-        return self._engine.asked_ahead
 
     def statistics(self) -> tuple[PathStatistics, ...]:
         """What each path does, the oldest first."""
@@ -271,7 +264,6 @@ class DeviceEnd(MultipathEnd):
 
     def _turn(self) -> None:
         now = self._loop.time()
-        self._widen()
         for path in self.paths:
             if path.number in self._paths:  # what one brings may end them all
                 self._take(path, now)
@@ -321,12 +313,6 @@ class DeviceEnd(MultipathEnd):
                 raise PeerError("the remote sends cells unasked")
             self._question()
             self._apart.heard_cells(cells)
-
-    def _widen(self) -> None:
-        """Once there is too little room, and if the remote keeps more."""
-        if self._engine.active and not self._wide and self._apart is not None and self._apart.wide:
-            self._wide = True
-            self._engine.widen(LARGEST)
 
     def _question(self) -> None:
         """Others bring something: one that is silent has nothing, or is dead, and what it was given

@@ -21,8 +21,7 @@ class BufferGrowth:
 
     def __init__(self, buffer: ReceiveBuffer, *, largest: int) -> None:
         """`largest`: bytes."""
-        self.largest = largest
-        self._buffer = buffer
+        self._buffer, self._largest = buffer, largest
         self._full = False
         """It has been since"""
         self._begun_at: float | None = None
@@ -39,5 +38,5 @@ class BufferGrowth:
             if buffer.read_upto - self._then < buffer.capacity:
                 return
             if self._full and now - self._begun_at < _TRIPS * trip:
-                buffer.capacity = max(buffer.capacity, min(2 * buffer.capacity, self.largest))
+                buffer.capacity = max(buffer.capacity, min(2 * buffer.capacity, self._largest))
         self._full, self._begun_at, self._then = False, now, buffer.read_upto

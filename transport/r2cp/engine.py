@@ -82,11 +82,6 @@ class R2cpEngine:
         return (buffer.top - buffer.read_upto) / buffer.capacity
 
     @property
-    def asked_ahead(self) -> int:
-        """Bytes from the first that was not read to the last that was asked for."""
-        return self._stream.pending.next - self._stream.buffer.read_upto
-
-    @property
     def duplicates(self) -> int:
         """Bytes that came once more."""
         return self._stream.buffer.duplicates
@@ -103,10 +98,6 @@ class R2cpEngine:
         """The bytes that are in order; their places are free for other requests."""
         self.active.clear()
         return self._stream.buffer.read()
-
-    def widen(self, largest: int) -> None:
-        """The buffer may grow to so many bytes: senders keep as many."""
-        self._growth.largest = largest
 
     # -- a stream without order ------------------------------------------------------------------
 

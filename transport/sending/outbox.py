@@ -114,11 +114,6 @@ class TreeOutbox:
         peer = self.session.peer
         return peer is not None and abilities.APART in peer.accepts
 
-    @property
-    def wide(self) -> bool:
-        peer = self.session.peer
-        return peer is not None and abilities.PLACES in peer.accepts
-
     def part(self) -> list[tuple[int, int]] | None:
         if self._next is not None:  # it has been granted, and has not gone
             return None

@@ -28,7 +28,7 @@ from monitor.sensors.asked_rate import AskedRate
 from transport.gate.controller import Gate
 from transport.gate.granted_streams import GrantedStreams
 from transport.link.connection import DeliveryReport
-from transport.link.interface import ApartOutbox, KeptOutbox, LinkStatistics, Outbox
+from transport.link.interface import ApartOutbox, LinkStatistics, Outbox
 from transport.link.quantum import Chunks
 from transport.stream.cell_filler import CellFiller
 from transport.stream.long_run import Run
@@ -189,11 +189,6 @@ class Endpoint:
         return frames
 
     # -- cells in no order -------------------------------------------------------------------------
-
-    @property
-    def wide(self) -> bool:
-        """The peer keeps as much as there are places for (wire/abilities.py)."""
-        return isinstance(self._outbox, KeptOutbox) and self._outbox.wide
 
     def part(self, now: float, at: int, size: int) -> bytes | None:
         """The word that all that follows on this connection is cells, behind so many bytes, and

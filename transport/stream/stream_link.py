@@ -282,10 +282,6 @@ class StreamLink:
         if self._endpoint.stirred:
             self.wake()
 
-    @property
-    def wide(self) -> bool:
-        return self._endpoint is not None and self._endpoint.wide
-
     def part(self, at: int, size: int) -> bytes | None:
         assert self._endpoint is not None
         return self._endpoint.part(self._loop.time(), at, size)
