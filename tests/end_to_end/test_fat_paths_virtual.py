@@ -15,6 +15,8 @@ from emulation.memory.virtual_time import run
 from local_proxy.http.model import Request
 from policies.builtin.default import Default
 from remote_proxy.jobs.services import Services
+from transport.multipath import remote_end
+from transport.rcp.settings import LARGEST, RcpSettings
 
 URL = "http://one.test/film.bin"
 SATELLITE = msgspec.structs.replace(
@@ -22,29 +24,44 @@ SATELLITE = msgspec.structs.replace(
 )
 QUICK = profile("5M")
 SIZE = 32_000_000
+FIRST = RcpSettings().buffer
 OURS = 0.9
 """Of a path's bytes: what headers leave."""
+
+
+async def _download(size: int, *, rest: float = 0.0) -> tuple[float, int]:
+    """Seconds that the second half of one takes, and how far it was asked ahead, in bytes."""
+    file = File("application/octet-stream", random.Random(3).randbytes(size))
+    services = Services(Shelf([SyntheticPage(URL, {URL: file})]), Prepared({}))
+    loop = asyncio.get_running_loop()
+    async with paths_pair([SATELLITE, QUICK], services, [Default()]) as (pair, paths):
+        await asyncio.sleep(rest)
+        response = await pair.local.core.handle(Request("GET", URL, []))
+        assert not isinstance(response.body, bytes)
+        came, half, most = 0, 0.0, 0
+        async for piece in response.body:
+            came += len(piece)
+            half = half or (loop.time() if came >= size / 2 else 0.0)
+            most = max(most, paths.device.asked_ahead)
+        assert came == size
+        return loop.time() - half, most
 
 
 @pytest.mark.long
 def test_it_has_all_of_both() -> None:
     """The satellite holds more than a megabyte, and leaves the quick path what that brings."""
-    file = File("application/octet-stream", random.Random(3).randbytes(SIZE))
-    shelf = Shelf([SyntheticPage(URL, {URL: file})])
-
-    async def go() -> float:
-        """Seconds that the second half of it takes."""
-        loop = asyncio.get_running_loop()
-        services = Services(shelf, Prepared({}))
-        async with paths_pair([SATELLITE, QUICK], services, [Default()]) as (pair, _):
-            response = await pair.local.core.handle(Request("GET", URL, []))
-            assert not isinstance(response.body, bytes)
-            came, half = 0, 0.0
-            async for piece in response.body:
-                came += len(piece)
-                half = half or (loop.time() if came >= SIZE / 2 else 0.0)
-            assert came == SIZE
-            return loop.time() - half
-
     both = SATELLITE.rate_down + QUICK.rate_down
-    assert SIZE / 2 / run(go()) > OURS * both
+    seconds, most = run(_download(SIZE))
+    assert SIZE / 2 / seconds > OURS * both
+    assert FIRST < most <= LARGEST
+
+
+def test_a_stream_that_has_lost_its_order_is_asked_for_as_far_ahead() -> None:
+    assert run(_download(SIZE // 2, rest=1.0))[1] > FIRST
+
+
+def test_an_older_remote_is_asked_for_no_more_than_it_keeps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remote_end, "PARTED", remote_end.PARTED[:1])
+    assert run(_download(SIZE // 4, rest=1.0))[1] <= FIRST

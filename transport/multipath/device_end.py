@@ -56,6 +56,8 @@ _TELL_EVERY: Final = 0.01
 _QUIET: Final = 0.2
 """Seconds of silence of a path, while others bring something, after which it is asked whether it is
 there; 60 bytes."""
+_SAID_TWICE: Final = 2
+"""Who says so keeps as much as we have places for (transport/multipath/remote_end.py)."""
 _OVERDUE: Final = 1.0
 """Seconds without any acknowledgement over the quickest of the paths that owe one."""
 
@@ -79,6 +81,8 @@ class DevicePath:
     """Nothing more; it ends once what it was asked for is here."""
     lag: LagWord = field(default_factory=lambda: LagWord(0, 0, 0, 0))
     """What the remote was told of it."""
+    parted: int = 0
+    """How often the remote has said that the stream has lost its order."""
     doubted: bool = False
     """What goes up over it is not answered, so the engine leaves it alone where it has others."""
     reader: WordReader = field(default_factory=WordReader)
@@ -146,6 +150,11 @@ class DeviceEnd(MultipathEnd):
     def paths(self) -> list[DevicePath]:
         """All that have joined and are not over."""
         return list(self._paths.values())
+
+    @property
+    def asked_ahead(self) -> int:
+        """Bytes of the stream from the first that was not read to the last that was asked for."""
+        return self._engine.asked_ahead
 
     def statistics(self) -> tuple[PathStatistics, ...]:
         """What each path does, the oldest first."""
@@ -288,6 +297,9 @@ class DeviceEnd(MultipathEnd):
                         self._engine.received(path.number, self._whole(segment), now)
                     case KeptWord(ranges):
                         self._engine.kept(path.number, ranges)
+                        path.parted += not ranges
+                        if path.parted == _SAID_TWICE:
+                            self._engine.widen(LARGEST)
                     case GivenWord(ranges):
                         self._engine.given(path.number, ranges, now)
                     case _:

@@ -46,6 +46,9 @@ _SEVERAL: Final = 2
 """Paths."""
 _BUFFER: Final = 2 * RcpSettings().buffer
 """Bytes that the device may lack at first: it has places for half of them."""
+PARTED: Final = (KeptWord(()), KeptWord(()))
+"""That the stream has lost its order; and once more, which older ends do not, that as much is kept
+of it as the device has places for."""
 _LITTLE: Final = 4 * RcpSettings().size
 """Bytes under way in order, at most, when that ends: they are asked for anew, and come twice."""
 _LARGEST_CHUNK: Final = 1 << 16
@@ -111,7 +114,7 @@ class RemoteEnd(MultipathEnd):
         path = _Path(link, sender, CellSender(self._stream))
         self._paths.append(path)
         if self._stream.parted:
-            self._say(path, [KeptWord(())])
+            self._say(path, PARTED)
         link.changed = self._changed
         if early:
             try:
@@ -204,7 +207,7 @@ class RemoteEnd(MultipathEnd):
             return False
         self._write(words)
         for path in self._paths:
-            self._say(path, [*path.sender.news(), KeptWord(())])
+            self._say(path, [*path.sender.news(), *PARTED])
         self._stream.part()
         self._stream.choose = self._choose
         return True

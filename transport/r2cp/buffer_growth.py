@@ -21,7 +21,8 @@ class BufferGrowth:
 
     def __init__(self, buffer: ReceiveBuffer, *, largest: int) -> None:
         """`largest`: bytes."""
-        self._buffer, self._largest = buffer, largest
+        self.largest = largest
+        self._buffer = buffer
         self._full = False
         """It has been since"""
         self._begun_at: float | None = None
@@ -38,5 +39,5 @@ class BufferGrowth:
             if buffer.read_upto - self._then < buffer.capacity:
                 return
             if self._full and now - self._begun_at < _TRIPS * trip:
-                buffer.capacity = max(buffer.capacity, min(2 * buffer.capacity, self._largest))
+                buffer.capacity = max(buffer.capacity, min(2 * buffer.capacity, self.largest))
         self._full, self._begun_at, self._then = False, now, buffer.read_upto

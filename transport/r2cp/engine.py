@@ -82,6 +82,11 @@ class R2cpEngine:
         return (buffer.top - buffer.read_upto) / buffer.capacity
 
     @property
+    def asked_ahead(self) -> int:
+        """Bytes from the first that was not read to the last that was asked for."""
+        return self._stream.pending.next - self._stream.buffer.read_upto
+
+    @property
     def duplicates(self) -> int:
         """Bytes that came once more."""
         return self._stream.buffer.duplicates
@@ -106,11 +111,18 @@ class R2cpEngine:
         if self.apart:
             return
         self.apart = True
+        # Senders that keep the order say where they have no more; of cells these may be silent.
+        self._growth.largest = self._settings.buffer
+        self._stream.buffer.capacity = min(self._stream.buffer.capacity, self._settings.buffer)
         for path in self._paths.values():
             self._cancel(path)
             path.limit, path.asking.whole = None, True
         # What came behind a gap comes again: few bytes, and all that is asked for are whole cells.
         self._stream.pending.retreat(self.next)
+
+    def widen(self, largest: int) -> None:
+        """The buffer may grow to so many bytes: all senders keep as many cells."""
+        self._growth.largest = largest
 
     def cells(self) -> list[bytes]:
         """Cells that have come since this was last called, in whatever order."""
