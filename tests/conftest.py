@@ -1,12 +1,25 @@
 """Settings of all tests: how long one takes says nothing but how busy the machine is."""
 
 import gc
+from typing import Any
 
 import pytest
+import structlog
 from hypothesis import settings
 
 settings.register_profile("sluice", deadline=None)
 settings.load_profile("sluice")
+
+
+_configure = structlog.configure
+
+
+def configure(*words: Any, **more: Any) -> None:
+    """No logger keeps how a command that ran in this process before has it write."""
+    _configure(*words, **{**more, "cache_logger_on_first_use": False})
+
+
+structlog.configure = configure
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from configuration import RemoteSettings
@@ -69,6 +70,7 @@ def test_it_says_how_long_links_would_be_used_better(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: bool
 ) -> None:
     monkeypatch.setattr("remote_proxy.main.may_change", lambda *_: allowed)
+    structlog.reset_defaults()
     with capture_logs() as said:
         served(settings(tmp_path), nothing)
     words = [one for one in said if "BBR" in one["event"]]
