@@ -4,7 +4,8 @@
 
     SEGMENT    a segment of RCP that must arrive: how much the sender has
     STREAM     offset, bytes of the stream that goes this way
-    KEPT       ranges, each begin and length: cells that were asked for and stand
+    KEPT       ranges, each begin and length: cells that were asked for and stand; none: the stream
+               has lost its order, and said twice: as much is kept as the receiver has places for
     GIVEN      ranges: cells that stood and are sent
     LAG        bytes that other paths bring before what goes over this one now is there;
                bytes/second that this one brings, 0: not known; that those bring; clock of a

@@ -24,11 +24,11 @@ class BufferGrowth:
         self.largest = largest
         self._buffer = buffer
         self._full = False
-        """It has been since"""
+        """The buffer was, since `_begun_at`."""
         self._begun_at: float | None = None
-        """then, when a buffer's bytes began to be read; None: none was,"""
+        """When the first of as many bytes as it holds was read; None: none was."""
         self._then = 0
-        """at this one."""
+        """How many bytes of the stream had been read by then."""
 
     def look(self, now: float, *, full: bool, trip: float) -> None:
         """`full`: there are no places for all that could be asked for; `trip`: seconds, of the

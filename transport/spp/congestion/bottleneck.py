@@ -49,7 +49,7 @@ _FADED: Final = 0.5
 _WAITED: Final = 2.0
 """Times what a round trip takes: one that was measured so had others before it."""
 _SEVERAL: Final = 1.5
-"""Times what comes."""
+"""Times what comes: the path carries much more than is asked for."""
 _AGAIN: Final = 20.0
 """Seconds from one search to the next: some lines carry more, but only for a moment."""
 _EXPIRY: Final = 10.0
@@ -220,7 +220,7 @@ class BottleneckBased:
             self._carried = min(self._carried, rate)
 
     def _ended_too_soon(self, rate: float) -> bool:
-        """The search did: the path is seen to carry several times what comes, all of which was
+        """The search did: the path is seen to carry half as much again as comes, although more was
         asked for, and nothing waits. There may have been too little to send when it ended."""
         if self._search or self._contention.active or self._now < self._again_at:
             return False
@@ -250,7 +250,7 @@ class BottleneckBased:
 
     @property
     def _patience(self) -> float:
-        """Seconds above that that are no sign of a queue."""
+        """Seconds that a round trip may take above `_base` without a queue."""
         return max(self._shortest(self.rate), self._noise) + _GRAIN
 
     def _shortest(self, rate: float) -> float:
