@@ -7,6 +7,7 @@ import hashlib
 import random
 
 from emulation.relay.breaking_way import BreakingWay
+from emulation.relay.relay import Relay
 from remote_proxy.session import RemoteSession
 from tests.end_to_end.pair import Asked, FakeOrigin, Remote, pair, run, until
 from transport.stream.preamble import SIZE, Preamble, What
@@ -171,6 +172,32 @@ def test_who_has_no_connection_gives_way_when_there_are_too_many() -> None:
                 writer.close()
                 assert here.local.uplink.connected
                 assert third.local.uplink.connected
+        await remote.stop()
+
+    run(go())
+
+
+def test_who_leaves_while_much_comes_is_waited_for_by_nobody() -> None:
+    """What he said last was on its way, behind a kernel that heard of a reset."""
+
+    async def go() -> None:
+        remote = Remote()
+        await remote.start()
+        target = ("127.0.0.1", remote.port)
+        async with (
+            FakeOrigin().running() as origin,
+            Relay(target=target, rate_up=5e3, rate_down=2e5, delay=0.05) as way,
+            pair(start_remote=False, remote_port=way.address[1]) as both,
+        ):
+            origin.serve("/file", BODY, "application/octet-stream")
+            await both.connected()
+            async with both.client.open(origin.base + "/file") as answer:
+                await anext(aiter(answer.stream))
+                (session,) = remote.sessions
+                leaving = both.local.uplink.session
+                assert leaving is not None
+                leaving.close()
+                await until(lambda: session not in remote.sessions, seconds=10)
         await remote.stop()
 
     run(go())

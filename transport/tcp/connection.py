@@ -21,6 +21,7 @@ from transport.link.quantum import Chunks, chunks_of
 from transport.link.records import Plain, ProvenPeer, Records
 from transport.tcp import tcp_info
 from transport.tcp.kept_window import KEEPS, KeptWindow
+from transport.tcp.orderly_end import OrderlyEnd
 from transport.tcp.segmented import Segmented
 from transport.tcp.sockets import (
     control,
@@ -185,9 +186,15 @@ class TcpConnection:
         with contextlib.suppress(OSError, LinkError):
             last = self.records.protect(words)
             self.socket.send(self._remainder + last + self.records.farewell())
-        self.close()
+        self._let_go()
+        OrderlyEnd(self.socket, self._loop)
 
     def close(self) -> None:
+        self._let_go()
+        self.socket.close()
+
+    def _let_go(self) -> None:
+        """Nothing is written or heard any more."""
         self._crossed = self.crossed
         if self._timer is not None:
             self._timer.cancel()
@@ -196,7 +203,6 @@ class TcpConnection:
             self._carried = None
             self._loop.remove_reader(self.socket)
             self._loop.remove_writer(self.socket)
-        self.socket.close()
 
     # -- for people ----------------------------------------------------------------------------
 
