@@ -127,21 +127,22 @@ class SharedAnswers:
             if request.method not in _SAFE and response.status < 400:
                 await self._changed(request.url, response.headers)
             return response
-        waited = False
+        waited = leads = False
         while True:
             looked = await self._records.find(request.url, request.headers)
             answer = next(iter(looked.answers), None)
             if answer is not None and (given := await self._given(answer, forwarded)) is not None:
                 self.statistics.waited += waited
+                if leads:
+                    self._begin(self._records.done(request.url))
                 return given
+            if "only-if-cached" in CacheControl.of(request.headers):
+                return _nothing_kept()
             shares = self._may_share(forwarded)
-            if waited or looked.unshared or not shares:
+            if waited or leads or looked.unshared or not shares:
                 break
-            waited = True
-            if not await self._another(request.url):
-                break
-        if "only-if-cached" in CacheControl.of(request.headers):
-            return _nothing_kept()
+            waited = await self._another(request.url)
+            leads = not waited  # since the look whoever was first may have ended
         if not shares:
             return await self._ask(forwarded)
         return await self._lead(forwarded, answer)

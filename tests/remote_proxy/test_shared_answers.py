@@ -420,6 +420,46 @@ def test_fifty_at_four_remotes_cost_one_request() -> None:
     go(work)
 
 
+class LateClaims(MemoryStore):
+    """Answers who asks whether he is the first a second later, from the second time on."""
+
+    claims = 0
+
+    async def claim(self, key: bytes, *, seconds: float) -> bool:
+        self.claims += 1
+        if self.claims > 1:
+            await asyncio.sleep(1.0)
+        return await super().claim(key, seconds=seconds)
+
+
+def test_who_learns_late_that_he_may_ask_looks_whether_somebody_has() -> None:
+    async def work() -> None:
+        world = World(Said(headers=FRESH, head_after=0.3), LateClaims(64 << 20))
+        first = asyncio.ensure_future(world.get())
+        await asyncio.sleep(0.1)
+        second = await world.get(remote=world.remote())  # it has found nothing, and no claim at 1.1
+        await first
+        assert second[1] == b"body"
+        assert world.times == 1
+        world.now += 100
+        await world.get()  # stale: whoever was given it holds up nobody
+        assert world.times == 2
+
+    go(work)
+
+
+def test_who_wants_only_what_is_kept_is_not_waited_for() -> None:
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        world = World(Said(headers=FRESH))
+        began = loop.time()
+        assert (await world.get(("cache-control", "only-if-cached")))[0].status == 504
+        await world.get(remote=world.remote())
+        assert loop.time() - began < 0.01
+
+    go(work)
+
+
 def test_nobody_waits_long_for_what_turns_out_to_be_anothers() -> None:
     async def work() -> None:
         loop = asyncio.get_running_loop()
