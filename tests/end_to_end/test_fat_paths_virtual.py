@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 
 import msgspec
 import pytest
 
 from bench.origins.synthetic import File, Prepared, Shelf, SyntheticPage
 from bench.pairs.paths_pair import paths_pair
-from emulation.lines.profiles import profile
+from emulation.lines.profiles import Profile, profile
 from emulation.memory.virtual_time import run
 from local_proxy.http.model import Request
 from policies.builtin.default import Default
@@ -29,12 +30,14 @@ OURS = 0.9
 """Of a path's bytes: what headers leave."""
 
 
-async def _download(size: int, *, rest: float = 0.0) -> tuple[float, int]:
+async def _download(
+    size: int, *, rest: float = 0.0, over: Sequence[Profile] = (SATELLITE, QUICK)
+) -> tuple[float, int]:
     """Seconds that the second half of one takes, and how far it was asked ahead, in bytes."""
     file = File("application/octet-stream", random.Random(3).randbytes(size))
     services = Services(Shelf([SyntheticPage(URL, {URL: file})]), Prepared({}))
     loop = asyncio.get_running_loop()
-    async with paths_pair([SATELLITE, QUICK], services, [Default()]) as (pair, paths):
+    async with paths_pair(over, services, [Default()]) as (pair, paths):
         await asyncio.sleep(rest)
         response = await pair.local.core.handle(Request("GET", URL, []))
         assert not isinstance(response.body, bytes)
@@ -54,6 +57,18 @@ def test_it_has_all_of_both() -> None:
     seconds, most = run(_download(SIZE))
     assert SIZE / 2 / seconds > OURS * both
     assert FIRST < most <= LARGEST
+
+
+@pytest.mark.parametrize(
+    "names", [("lte", "satellite"), ("3g", "lte"), ("lte", "384k", "satellite")]
+)
+def test_a_radio_carries_no_less_beside_others(names: Sequence[str]) -> None:
+    """What it has late is taken for no fade, and what it usually takes is looked for until it is
+    known."""
+    over = [profile(name) for name in names]
+    seconds, _ = run(_download(10_000_000, over=over))
+    best = max(one.rate_down for one in over)
+    assert 5_000_000 / seconds > 0.9 * OURS * best
 
 
 def test_a_stream_that_has_lost_its_order_is_asked_for_as_far_ahead() -> None:

@@ -31,14 +31,51 @@ def test_where_what_is_always_under_way_makes_up_for_it_it_is_not() -> None:
     assert usual.base(LEAST) == LEAST
 
 
-def test_it_is_looked_for_once_when_the_queue_of_the_search_is_gone() -> None:
+@pytest.fixture
+def due() -> UsualTrip:
+    """One of whose path a look is due."""
     usual = UsualTrip()
     rounds(usual, 3, trip=0.3, searching=True)
     rounds(usual, 4, trip=0.08)
     usual.came(0.08)
-    assert not usual.unexplained(LEAST, own=0.03)
+    return usual
+
+
+def test_it_is_looked_for_when_the_queue_of_the_search_is_gone(due: UsualTrip) -> None:
+    assert not due.unexplained(LEAST, own=0.03)
+    assert due.unexplained(LEAST, own=OWN)
+
+
+@pytest.mark.parametrize(
+    ("seen", "again"),
+    [
+        pytest.param(0.063, False, id="nothing"),
+        pytest.param(0.065, True, id="too-little"),
+        pytest.param(0.075, False, id="enough"),
+    ],
+)
+def test_it_is_looked_for_again_where_one_look_is_not_sure(
+    due: UsualTrip, seen: float, again: bool
+) -> None:
+    """A round of few packets may be a lucky one."""
+    rounds(due, 1, trip=0.08)
+    due.came(seen)
+    due.see(LEAST, own=OWN)
+    rounds(due, 1, trip=seen)
+    due.came(0.08)
+    assert due.unexplained(LEAST, own=OWN) == again
+    rounds(due, 2, trip=0.08)
+    due.came(0.08)
+    assert not due.unexplained(LEAST, own=OWN)  # it is too late
+
+
+def test_another_path_is_looked_at_anew() -> None:
+    usual = UsualTrip()
+    rounds(usual, 20, trip=0.08)
+    usual.forget(5_000.0)
+    rounds(usual, 4, trip=0.08)
+    usual.came(0.08)
     assert usual.unexplained(LEAST, own=OWN)
-    assert not usual.unexplained(LEAST, own=OWN)
 
 
 def test_what_waits_long_after_a_search_is_the_queue_of_others() -> None:

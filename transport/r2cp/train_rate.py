@@ -30,8 +30,19 @@ _LONG: Final = 0.2
 """Seconds."""
 _DRAWN_OUT: Final = 1.2
 """Times longer at the receiver than at the sender: the path has set the pace."""
+_SURELY: Final = 2.0
+"""Times: no radio's delays do that to a train. Less than that, and its last cell has waited for"""
+_WAITS: Final = 0.05
+"""seconds at least; or it says no less than"""
+_LITTLE: Final = 0.5
+"""of what is known."""
+_BUSY: Final = 0.4
+"""Of the time of a train, that the path must have had something to carry."""
 _AS_SENT: Final = 1.1
 """Times, at most: the sender has."""
+_PAUSE: Final = 0.004
+"""Seconds between two cells, at least, in which the path had nothing to carry, where they came so
+far apart as they left: only what else a train has tells what it carries."""
 _EVENLY: Final = 0.6
 """Of the time, that two cells may be apart: one long gap may be the way's, or its sender's."""
 _LATER: Final = 0.005
@@ -115,9 +126,27 @@ class TrainRate:
         longest = max(two.came - one.came for one, two in pairwise(cells))
         if longest > _EVENLY * here:
             return False
-        rate = (last.before - first.before) / here
-        if here >= _DRAWN_OUT * there:
-            self.rate = rate
-        elif here <= _AS_SENT * there:
+        size = last.before - first.before
+        rate = size / here
+        if here <= _AS_SENT * there:
             self.rate = max(self.rate, rate)
+        elif here >= _DRAWN_OUT * there:
+            idle, spared = _idle(cells)
+            if here - idle < least * _BUSY:
+                return False
+            rate = (size - spared) / (here - idle)
+            waited = last.came - last.left - self._least.way
+            if here >= _SURELY * there or waited >= _WAITS or rate >= _LITTLE * self.rate:
+                self.rate = rate
         return True
+
+
+def _idle(cells: list[_Cell]) -> tuple[float, int]:
+    """Seconds in which the path had nothing to carry, by both clocks, and bytes of the cells that
+    ended them."""
+    seconds, size = 0.0, 0
+    for one, two in pairwise(cells):
+        here, there = two.came - one.came, two.left - one.left
+        if there >= _PAUSE and here <= _DRAWN_OUT * there:
+            seconds, size = seconds + min(here, there), size + two.before - one.before
+    return seconds, size

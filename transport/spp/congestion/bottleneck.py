@@ -86,6 +86,8 @@ class BottleneckBased:
         self._delivered = 0
         self._sent: deque[tuple[float, int]] = deque()
         """When packets left, and what had been delivered by then."""
+        self._shown = 0.0
+        """Bytes/second that it was seen to carry, last; 0: nothing was."""
         self._rates: deque[float] = deque([0.0], maxlen=_ROUNDS)
         """Most bytes/second of each round; the last is the present one."""
         self._least = float("inf")
@@ -196,6 +198,7 @@ class BottleneckBased:
     def carries(self, rate: float, *, trip: float) -> None:
         """The path was seen to carry so many bytes/second, and no more; an answer takes some `trip`
         seconds where nothing waits: what was measured since a fade may all have waited."""
+        self._shown = rate
         if _WAITED * trip < self._least < float("inf"):
             self._least = trip
         held = rate * self._least
@@ -243,7 +246,8 @@ class BottleneckBased:
         self._yielding.end()
         self._rates.clear()
         self._rates.append(0.0)
-        self._search, self._carries = float(_LEAST * self._segment), 0.0
+        self._search = float(_LEAST * self._segment)
+        self._carries = self._shown = 0.0
         self._least, self._least_at = float("inf"), float("-inf")
         self._usual.forget()
         self._trips.clear()
@@ -361,7 +365,9 @@ class BottleneckBased:
                 if now > self._least_at + _EXPIRY:
                     self._least, self._least_at = self._seen_least, now
                 if self.rate:
-                    self._usual.see(self._least, own=_MORE * self._segment / self.rate)
+                    # What comes may be less, as long as nobody knows what is usual.
+                    rate = max(self.rate, self._shown)
+                    self._usual.see(self._least, own=_MORE * self._segment / rate)
         elif self.rate and (now > self._least_at + _EXPIRY or self._waits_unexplained()):
             self._draining, self._seen_least = _DRAIN, float("inf")
 

@@ -71,14 +71,14 @@ class UsualTrip:
         way waits: where the rest is little beside that, it does not matter."""
         more = self._longer(least)
         self.more = more if more > _MATTERS * own else 0.0
+        if not self._count or self._sum / self._count - least <= _GRAIN:
+            self._settled = max(self._settled, _SOON)  # else one round may have been a lucky one
 
     def unexplained(self, least: float, *, own: float) -> bool:
-        """Soon after a search, this round's trips took longer than our own queue explains: says so
-        once. Later it is others' queue."""
-        if not _SETTLED <= self._settled < _SOON or self._longer(least) <= own:
-            return False
-        self._settled = _SOON
-        return True
+        """Soon after a search, this round's trips took longer than our own queue explains: a look
+        is due. Later it is others' queue."""
+        soon = _SETTLED <= self._settled < _SOON
+        return soon and not self.more and self._longer(least) > own
 
     def forget(self, rate: float = 0.0) -> None:
         """It is another path, or others fill the queue. `rate`: bytes/second, if it is known."""
@@ -86,6 +86,7 @@ class UsualTrip:
         if rate:
             self._rates.clear()
             self._rates.append(rate)
+            self._settled = 0
 
     def _longer(self, least: float) -> float:
         """Seconds by which this round's trips were, on average; 0: by little."""
