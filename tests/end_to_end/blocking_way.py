@@ -19,6 +19,8 @@ class BlockingWay:
         self._towards: dict[Address, asyncio.DatagramTransport] = {}
         self.udp_left: int | None = None
         """Bytes of UDP towards the device that still pass, then none either way; None: all do."""
+        self._tcp_before = 0
+        """Connections made until then: a busy machine may have been taken for a blocked way."""
 
     @property
     def address(self) -> Address:
@@ -27,8 +29,8 @@ class BlockingWay:
 
     @property
     def tcp_connections(self) -> int:
-        """Made so far."""
-        return self._tcp.connections
+        """Made since UDP was blocked, or, while it is not, so far."""
+        return self._tcp.connections - self._tcp_before
 
     async def __aenter__(self) -> BlockingWay:
         await self._tcp.__aenter__()
@@ -64,6 +66,8 @@ class BlockingWay:
                 return
             if self.udp_left is not None:
                 self.udp_left -= len(answer)
+                if self.blocks:
+                    self._tcp_before = self._tcp.connections
             assert self._near is not None
             self._near.sendto(answer, device)
 
