@@ -339,6 +339,37 @@ def test_a_search_that_has_ended_too_soon_goes_on_once_the_path_is_seen_to_carry
     assert came[1] >= 0.93
 
 
+def test_what_a_path_is_seen_to_carry_beyond_what_comes_is_tried() -> None:
+    """A search ended a seventh below the rate, and three packets more a round find little."""
+    rate, came = 2_500_000.0, []
+    for told in (False, True):
+        line = Bottleneck(rate, 0.6)
+        while line.control.rate < 0.7 * rate:
+            line.run(0.1)
+        line.control.lost(9 * SIZE, sent_at=line.now, now=line.now)
+        for _ in range(2):
+            line.run(1.0)
+            if told:
+                line.control.carries(rate, trip=0.6 + SIZE / rate)
+        line.most_queued = 0
+        came.append(line.run(2.0) / rate)
+        assert line.most_queued * SIZE <= 0.1 * rate * line.delay
+    assert came[0] < 0.93
+    assert came[1] >= 0.97
+
+
+def test_what_is_tried_in_vain_fills_no_queue_for_long() -> None:
+    line = Bottleneck(200_000.0, 0.05)
+    line.run(5.0)
+    full = 0
+    for _ in range(120):
+        line.control.carries(260_000.0, trip=0.05)
+        line.most_queued = 0
+        assert line.run(0.5) >= 0.9 * line.rate
+        full += line.most_queued > 5
+    assert full <= 6  # of 60 s
+
+
 def test_a_line_that_carries_more_for_a_moment_has_no_queue_but_for_that() -> None:
     """As what is paid for is limited: what comes first comes at once."""
     line = Bottleneck(200_000.0, 0.05)

@@ -26,6 +26,7 @@ from transport.contention.evidence import NewsOfArrival
 from transport.contention.found_queue import RESTED, FoundQueue
 from transport.contention.yielding import Yielding
 from transport.spp.congestion.round_trip import RoundTrip
+from transport.spp.congestion.tried_rate import AGAIN, TriedRate
 from transport.spp.congestion.usual_trip import UsualTrip
 
 INITIAL: Final = 10
@@ -50,8 +51,8 @@ _WAITED: Final = 2.0
 """Times what a round trip takes: one that was measured so had others before it."""
 _SEVERAL: Final = 1.5
 """Times what comes: the path carries much more than is asked for."""
-_AGAIN: Final = 20.0
-"""Seconds from one search to the next: some lines carry more, but only for a moment."""
+_SOME: Final = 1.1
+"""The same: the path carries more, perhaps."""
 _EXPIRY: Final = 10.0
 """Seconds for which the least round trip does."""
 _AHEAD: Final = 0.25
@@ -88,6 +89,7 @@ class BottleneckBased:
         """When packets left, and what had been delivered by then."""
         self._shown = 0.0
         """Bytes/second that it was seen to carry, last; 0: nothing was."""
+        self._tried = TriedRate()
         self._rates: deque[float] = deque([0.0], maxlen=_ROUNDS)
         """Most bytes/second of each round; the last is the present one."""
         self._least = float("inf")
@@ -143,6 +145,8 @@ class BottleneckBased:
             return _DRAINED * held
         if rate and self._usual.more:
             held = self._usual.rate * self._base
+        if self._tried.rate > rate:
+            held = max(held, self._tried.rate * self._base)
         return held + self._above(rate)
 
     @property
@@ -202,8 +206,11 @@ class BottleneckBased:
         if _WAITED * trip < self._least < float("inf"):
             self._least = trip
         held = rate * self._least
-        if self._ended_too_soon(rate):
-            self._search, self._again_at = self._window(), self._now + _AGAIN
+        if self._is_left(rate):
+            if rate < _SEVERAL * self.rate:
+                self._tried.begin(rate, self._now)
+            elif self._now >= self._again_at:  # too little to send when the search ended, perhaps
+                self._search, self._again_at = self._window(), self._now + AGAIN
         if self._search and held < float("inf"):
             # Where there is not always something to send it seems to carry less, now and then.
             self._carries = max(self._carries, rate)
@@ -222,12 +229,12 @@ class BottleneckBased:
             self._found.end()
             self._carried = min(self._carried, rate)
 
-    def _ended_too_soon(self, rate: float) -> bool:
-        """The search did: the path is seen to carry half as much again as comes, although more was
-        asked for, and nothing waits. There may have been too little to send when it ended."""
-        if self._search or self._contention.active or self._now < self._again_at:
+    def _is_left(self, rate: float) -> bool:
+        """Some of the path is: it is seen to carry more than comes, although more was asked for,
+        and nothing waits."""
+        if self._search or self._contention.active or self._draining:
             return False
-        if not self._filled or len(self._trips) < _TELLING or rate < _SEVERAL * self.rate:
+        if not self._filled or len(self._trips) < _TELLING or rate < _SOME * self.rate:
             return False
         return max(self._trips) <= self._base + self._patience
 
@@ -248,6 +255,7 @@ class BottleneckBased:
         self._rates.append(0.0)
         self._search = float(_LEAST * self._segment)
         self._carries = self._shown = 0.0
+        self._tried.give_up()
         self._least, self._least_at = float("inf"), float("-inf")
         self._usual.forget()
         self._trips.clear()
@@ -265,6 +273,7 @@ class BottleneckBased:
     def _enough(self) -> None:
         self._search, self._more = 0.0, float(_MORE * self._segment)
         self._carries = 0.0
+        self._tried.give_up()
 
     def _end_round(self, now: float) -> None:
         if self._contention.active:
@@ -273,6 +282,7 @@ class BottleneckBased:
         elif not self._search:
             self._grow()
         self._lost = 0
+        self._tried.round_ended(self.rate, now)
         if not self._contention.active:
             self._look_at_least(now)
             if self._filled and self._contention.again(now, self._round_least - self._base):
@@ -309,7 +319,7 @@ class BottleneckBased:
             self._contention.heard(
                 now, news, loop=trip, excess=excess, under_way=self._under_way, limited=limited
             )
-        elif self._search or not waited:
+        elif self._search or self._tried.rate or not waited:
             yielding.end()
         elif not yielding.most:
             yielding.begin(now, now, under_way=self._under_way)
