@@ -103,3 +103,24 @@ def test_no_request_names_more_ranges_than_it_has_places_for() -> None:
         if isinstance(one, Req)
     ]
     assert max(named) == RANGES
+
+
+def test_what_was_asked_of_both_and_comes_by_neither_is_asked_for_again() -> None:
+    """The first has it late, the second is doubted then, and the first has lost it after all."""
+    one = engine(TRIP, TRIP)
+    trained(one, asked(one, 0.0)[0], rate=40_000.0)
+    owed = set(asked(one, 0.35)[0])
+    assert owed <= set(asked(one, 2.0)[1])
+    one.doubt(1)
+    assert not owed & set(asked(one, 2.01).get(0, []))  # there it is on its way
+    now, again = 2.01, set[int]()
+    while not owed <= again and now < 30.0:
+        due = one.next_timer()
+        assert due is not None
+        now = max(now, due)
+        one.on_timer(now)
+        asks = set(asked(one, now).get(0, []))
+        again |= asks
+        for place in asks:  # now they come
+            one.received(0, cell(place, 0, b"x" * 1_000), now)
+    assert owed <= again

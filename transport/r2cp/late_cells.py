@@ -59,14 +59,25 @@ class LateCells:
             self._stream.ask_again(asks)
             return
         number = next(one for one, its in self._paths.items() if its is other)
-        deq, pipe = self._stream.buffer.next, other.pipe
-        fresh = (one for one in asks if pipe.find(one.begin) is None and one.begin >= deq)
-        wanted = sorted(ByteRange(one.begin, one.end) for one in fresh)
+        deq = self._stream.buffer.next
+        owed = [one for one in asks if one.begin >= deq and not _relies(other, one)]
+        wanted = sorted(ByteRange(one.begin, one.end) for one in owed)
         for at in range(0, len(wanted), RANGES):
             some = wanted[at : at + RANGES]
             blocks = other.asking.blocks(some)
             other.asking.ask(some, pulled=True, now=now, kept=True)
             yield number, other.asking.say(blocks, now, deq=deq, upto=some[-1].end, pull=True)
+
+
+def _relies(path: PipePath, one: Ask) -> bool:
+    """Whether that path was asked for it as well, and nobody else is by now: if it loses it, it is
+    to be asked for again."""
+    there = path.pipe.find(one.begin)
+    if there is None:
+        return False
+    path.copies.discard(there.number)
+    there.late_at = inf  # nobody can bring it sooner
+    return True
 
 
 def _due(path: PipePath) -> float | None:
