@@ -83,7 +83,7 @@ TABLE: Final = 16_384
 """Four times what browsers keep for a server: here one table serves all of a page's servers."""
 APART: Final = "cells"
 """The device that accepts it reads cells in whatever order they come (transport/stream/cell.py):
-over several paths the remote fills what each is asked for when it is asked for."""
+over paths the remote fills what each is asked for when it goes."""
 
 
 class Takes(IntFlag):

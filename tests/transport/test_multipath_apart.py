@@ -56,7 +56,12 @@ class ApartWorld:
     async def settled(self, within: float) -> None:
         """All is there, as it was sent."""
         async with asyncio.timeout(within):
-            await self.sink.until(lambda: self.sink.done == set(self.source.bodies))
+            await self.sink.until(
+                lambda: (
+                    self.sink.done == set(self.source.bodies)
+                    and len(self.sink.messages) >= len(self.source.messages)
+                )
+            )
         assert self.sink.bodies == self.source.bodies
         assert self.sink.messages == self.source.messages
 
@@ -116,17 +121,23 @@ def test_what_turns_out_to_be_urgent_overtakes_what_a_long_path_brings() -> None
     run(play)
 
 
-def test_one_path_has_the_order_of_its_stream() -> None:
+def test_over_one_path_what_begins_after_a_rest_waits_for_no_round_trip() -> None:
+    """Its pulls stand there, too."""
+
     async def play() -> None:
-        paths = MemoryPaths([QUICK])
+        paths, loop = MemoryPaths([FAR]), asyncio.get_running_loop()
         near, far = StreamLink(paths.device), StreamLink(paths.remote)
         source, sink = ApartSource(), ApartSink()
         near.start(ApartSource(), sink)
         far.start(source, ApartSink())
-        source.open(1, bytes(5_000))
-        far.wake()
-        await asyncio.sleep(2)
-        assert source.waiting == 5_000, "of a source that says nothing in order"
+        for component in range(1, 4):
+            await asyncio.sleep(4)
+            source.open(component, bytes([component]) * 10_000)
+            far.wake()
+            began = loop.time()
+            await sink.until(lambda: sink.done == set(source.bodies))
+            assert sink.bodies == source.bodies
+            assert loop.time() - began < FAR.delay + 12_000 / FAR.rate_down
         paths.close()
 
     run(play)
@@ -137,6 +148,8 @@ class OrderedFirst(ApartSource):
 
     def __init__(self, *, seed: int = 1) -> None:
         super().__init__(seed=seed)
+        self.keeps = True
+        """The order: the device does not say yet that it can do without."""
         self.in_order: dict[int, int] = {}
         """Bytes of each that have gone so."""
 
@@ -152,16 +165,21 @@ class OrderedFirst(ApartSource):
         return None
 
     def part(self) -> list[tuple[int, int]] | None:
+        if self.keeps:
+            return None
         return [(one, self.in_order[one]) for one in self._waiting if one in self.in_order]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_another_path_may_join_in_the_middle(seed: int) -> None:
-    """What has gone in order in part goes on without one, from where it was."""
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("seed", [*range(12), 39, 59])
+def test_another_path_may_join_in_the_middle(seed: int, keeps: bool) -> None:
+    """What has gone in order in part, where the first path `keeps` one, goes on without, from where
+    it was."""
 
     async def play() -> None:
         chance = random.Random(seed)
         world = ApartWorld(seed=seed, alone=True)
+        world.ordered.keeps = keeps
         joins = chance.uniform(0.1, 2.0)
         for component in range(1, 14):
             world.open(component, chance.randbytes(chance.choice([10, 4_000, 90_000])))
@@ -169,10 +187,11 @@ def test_another_path_may_join_in_the_middle(seed: int) -> None:
                 world.open(100, chance.randbytes(500_000))
             if joins < 0.15 * component and len(world.paths.wires) == 1:
                 world.paths.open(FAR if chance.random() < 0.7 else SLOW)
+                world.ordered.keeps = False
             await asyncio.sleep(0.15)
         await world.settled(within=30)
         carried = [path.carried for path in world.paths.device.statistics()]
-        assert world.ordered.in_order
+        assert bool(world.ordered.in_order) == keeps
         assert len(carried) == 2
         world.open(200, chance.randbytes(3_000_000))
         await world.settled(within=30)
@@ -313,7 +332,7 @@ def test_noise_ends_the_link_or_changes_nothing(seed: int) -> None:
                 wire.near.send(encode(word if chance.random() < 0.05 else LagWord(0, 0, 0, 0)))
             if wire.far.open:
                 wire.far.send(encode(chance.choice([KeptWord(ranges), GivenWord(ranges)])))
-                data = chance.randbytes(chance.randrange(1, 60)) + b"\1"
+                data = (chance.randbytes(chance.randrange(1, 60)) + b"\1").ljust(size, b"\0")
                 cell = DataSegment(chance.randrange(3), begin, data, cell=True)
                 if chance.random() < 0.02:
                     wire.far.send_segment(encode_segment(cell))

@@ -49,7 +49,7 @@ def test_it_is_looked_for_when_the_queue_of_the_search_is_gone(due: UsualTrip) -
 @pytest.mark.parametrize(
     ("seen", "again"),
     [
-        pytest.param(0.063, False, id="nothing"),
+        pytest.param(0.0625, False, id="nothing"),
         pytest.param(0.065, True, id="too-little"),
         pytest.param(0.075, False, id="enough"),
     ],

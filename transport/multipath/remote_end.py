@@ -2,9 +2,8 @@
 
 One stream goes down, of which each path's sender (RCP) sends what its requests name; the link above
 is asked for bytes no sooner than the device has asked for them, so what goes next is chosen at the
-last moment, and no gate is needed. Over several paths, to a device that reads cells in any order,
-what goes over a path is chosen when it goes (late_content.py). What comes up is put in order
-(uplink.py).
+last moment, and no gate is needed. To a device that reads cells in any order, what goes over a path
+is chosen when it goes (late_content.py). What comes up is put in order (uplink.py).
 
 A path is an SPP connection of the same device that has named the connection (`Preamble.JOIN`).
 """
@@ -42,8 +41,6 @@ from wire.errors import PeerError
 
 MOST_PATHS: Final = 8
 """Of one connection."""
-_SEVERAL: Final = 2
-"""Paths."""
 _BUFFER: Final = 2 * RcpSettings().buffer
 """Bytes that the device may lack at first: it has places for half of them."""
 PARTED: Final = (KeptWord(()), KeptWord(()))
@@ -193,11 +190,10 @@ class RemoteEnd(MultipathEnd):
         self._lose()
 
     def _part(self) -> bool:
-        """Have the stream lose its order, once there are paths to choose from and the link above
-        can do without; whether it has."""
+        """Have the stream lose its order, once the link above can do without; whether it has."""
         if self._stream.parted:
             return True
-        if len(self._paths) < _SEVERAL or self._apart is None:
+        if not self._paths or self._apart is None:
             return False
         content = self._content
         if content.room < _LARGEST_CHUNK or content.written - content.purged > _LITTLE:

@@ -19,6 +19,8 @@ _SOON: Final = 8
 """until then it is looked at what is usual."""
 _GRAIN: Final = 0.004
 """Seconds; timers make as much."""
+_NOTHING: Final = 0.003
+"""Seconds; a round with so little has been as quick as can be."""
 _LITTLE: Final = 0.1
 """Of the least round trip."""
 _MATTERS: Final = 2.5
@@ -71,7 +73,7 @@ class UsualTrip:
         way waits: where the rest is little beside that, it does not matter."""
         more = self._longer(least)
         self.more = more if more > _MATTERS * own else 0.0
-        if not self._count or self._sum / self._count - least <= _GRAIN:
+        if not self._count or self._sum / self._count - least <= _NOTHING:
             self._settled = max(self._settled, _SOON)  # else one round may have been a lucky one
 
     def unexplained(self, least: float, *, own: float) -> bool:
