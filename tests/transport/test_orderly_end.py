@@ -81,3 +81,21 @@ def test_a_loop_that_ends_meanwhile_takes_it_along() -> None:
         del loop
         gc.collect()
         assert ours.fileno() < 0
+
+
+def test_so_many_are_waited_for_and_no_more() -> None:
+    async def go() -> None:
+        pairs = [connected() for _ in range(orderly_end.MOST + 2)]
+        for ours, _ in pairs:
+            OrderlyEnd(ours, asyncio.get_running_loop())
+        assert [ours.fileno() < 0 for ours, _ in pairs[-3:]] == [False, True, True]
+        for _, theirs in pairs:
+            theirs.close()
+        await asyncio.sleep(0.05)
+        assert all(ours.fileno() < 0 for ours, _ in pairs)
+        ours, theirs = connected()
+        with closing(theirs):
+            OrderlyEnd(ours, asyncio.get_running_loop())
+            assert ours.fileno() >= 0
+
+    asyncio.run(go())

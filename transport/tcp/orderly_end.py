@@ -14,7 +14,11 @@ from typing import Final
 
 LASTS: Final = 10.0
 """Seconds at most: three round trips of a slow link, where one is needed."""
+MOST: Final = 64
+"""That are waited for at once: who ends many connections is not given all sockets."""
 _READ: Final = 65_536
+_waiting: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, int] = weakref.WeakKeyDictionary()
+"""How many are, by their loops."""
 
 
 class OrderlyEnd:
@@ -26,9 +30,13 @@ class OrderlyEnd:
         self._with_loop = weakref.finalize(loop, ending.close)
         """A loop that ends sooner can't wait."""
         self._timer = loop.call_later(LASTS, self._close)
+        _waiting[loop] = _waiting.get(loop, 0) + 1
         try:
             ending.shutdown(socket.SHUT_WR)
         except OSError:  # it is broken already
+            self._close()
+            return
+        if _waiting[loop] > MOST:
             self._close()
             return
         loop.add_reader(ending, self._readable)
@@ -36,8 +44,8 @@ class OrderlyEnd:
 
     def _readable(self) -> None:
         try:
-            while self._socket.recv(_READ):
-                pass
+            if self._socket.recv(_READ):
+                return  # a peer that never ends has a turn like all others
         except BlockingIOError:
             return
         except OSError:
@@ -48,5 +56,6 @@ class OrderlyEnd:
         self._timer.cancel()
         self._with_loop.detach()
         if self._socket.fileno() >= 0:
+            _waiting[self._loop] -= 1
             self._loop.remove_reader(self._socket)
             self._socket.close()
