@@ -144,6 +144,26 @@ def test_two_at_once_are_one() -> None:
     virtual(work)
 
 
+def test_who_learns_late_that_he_is_the_first_looks_whether_he_is() -> None:
+    class LateClaims(Shelf):
+        late = 0.0
+
+        async def claim(self, key: bytes, *, seconds: float) -> bool:
+            late, self.late = self.late, 1.0
+            await asyncio.sleep(late)
+            return await super().claim(key, seconds=seconds)
+
+    async def work() -> None:
+        shelf = LateClaims()
+        first, second = Process(shelf), Process(shelf)
+        assert await asyncio.gather(first.get(), second.get()) == [b"made"] * 2
+        assert (first.begun, second.begun) == (1, 0)
+        await told()
+        assert not shelf.claims
+
+    virtual(work)
+
+
 def test_whoever_was_at_it_and_died_delays_others_for_a_moment() -> None:
     async def work() -> None:
         loop = asyncio.get_running_loop()

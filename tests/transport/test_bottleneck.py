@@ -358,26 +358,24 @@ def test_what_a_path_is_seen_to_carry_beyond_what_comes_is_tried() -> None:
     assert came[1] >= 0.97
 
 
-def test_what_is_tried_in_vain_fills_no_queue_for_long() -> None:
+@pytest.mark.parametrize(
+    ("shown", "share", "queue", "most"),
+    [
+        pytest.param(260_000.0, 0.9, 5, 6, id="somewhat-more"),
+        pytest.param(1_600_000.0, 0.7, 8, 12, id="more-for-a-moment"),
+    ],
+)
+def test_what_a_line_is_shown_to_carry_and_does_not_fills_no_queue_for_long(
+    shown: float, share: float, queue: int, most: int
+) -> None:
+    """As where what is paid for is limited: what comes first comes at once. `queue`: packets that
+    are one; `most`: half seconds of 60 s with one."""
     line = Bottleneck(200_000.0, 0.05)
     line.run(5.0)
     full = 0
     for _ in range(120):
-        line.control.carries(260_000.0, trip=0.05)
+        line.control.carries(shown, trip=0.05)
         line.most_queued = 0
-        assert line.run(0.5) >= 0.9 * line.rate
-        full += line.most_queued > 5
-    assert full <= 6  # of 60 s
-
-
-def test_a_line_that_carries_more_for_a_moment_has_no_queue_but_for_that() -> None:
-    """As what is paid for is limited: what comes first comes at once."""
-    line = Bottleneck(200_000.0, 0.05)
-    line.run(5.0)
-    full = 0
-    for _ in range(120):
-        line.control.carries(1_600_000.0, trip=0.05)
-        line.most_queued = 0
-        assert line.run(0.5) >= 0.7 * line.rate
-        full += line.most_queued > 8
-    assert full <= 12
+        assert line.run(0.5) >= share * line.rate
+        full += line.most_queued > queue
+    assert full <= most

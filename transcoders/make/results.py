@@ -92,7 +92,9 @@ class SharedResults:
             return found
         name = self._name(key)
         if await self._store.claim(name, seconds=2 * WAIT):
-            return None
+            if (found := await self.find(key)) is not None:  # whoever was first has ended since
+                await self._store.release(name)
+            return found
         for _ in range(round(WAIT / LOOK)):
             if not await self._store.claimed(name):
                 break

@@ -60,7 +60,7 @@ class LateCells:
             return
         number = next(one for one, its in self._paths.items() if its is other)
         deq = self._stream.buffer.next
-        owed = [one for one in asks if one.begin >= deq and not _relies(other, one)]
+        owed = [one for one in asks if one.begin >= deq and not _left_to(other, one)]
         wanted = sorted(ByteRange(one.begin, one.end) for one in owed)
         for at in range(0, len(wanted), RANGES):
             some = wanted[at : at + RANGES]
@@ -69,9 +69,9 @@ class LateCells:
             yield number, other.asking.say(blocks, now, deq=deq, upto=some[-1].end, pull=True)
 
 
-def _relies(path: PipePath, one: Ask) -> bool:
-    """Whether that path was asked for it as well, and nobody else is by now: if it loses it, it is
-    to be asked for again."""
+def _left_to(path: PipePath, one: Ask) -> bool:
+    """Leaves it to that path, if that was asked for the same; whether it was. Nobody else is to
+    bring it then, so what the path loses is asked for again."""
     there = path.pipe.find(one.begin)
     if there is None:
         return False

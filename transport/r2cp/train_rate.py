@@ -31,11 +31,11 @@ _LONG: Final = 0.2
 _DRAWN_OUT: Final = 1.2
 """Times longer at the receiver than at the sender: the path has set the pace."""
 _SURELY: Final = 2.0
-"""Times: no radio's delays do that to a train. Less than that, and its last cell has waited for"""
+"""Times longer: a radio's own delays seldom do that. A train that is drawn out by less counts if"""
 _WAITS: Final = 0.05
-"""seconds at least; or it says no less than"""
+"""seconds at least are what its last cell has waited, as in the queue that a fade makes,"""
 _LITTLE: Final = 0.5
-"""of what is known."""
+"""or if it tells no less than this part of what is known."""
 _BUSY: Final = 0.4
 """Of the time of a train, that the path must have had something to carry."""
 _AS_SENT: Final = 1.1
