@@ -20,7 +20,8 @@ from emulation.memory.memory_spp import SppEnds, memory_links
 from transport.link.connection import Connection, DeliveryReport
 from transport.link.interface import LinkError
 from transport.link.records import ProvenPeer
-from transport.multipath.device_end import DeviceEnd, DevicePath
+from transport.multipath.device_end import DeviceEnd
+from transport.multipath.device_path import DevicePath
 from transport.multipath.remote_end import RemoteEnd
 from transport.paths.terms import PathTerms
 from transport.stream import preamble

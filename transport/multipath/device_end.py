@@ -11,13 +11,13 @@ interfaces, whose first words name the connection.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 from transport.link.connection import Carried, DeliveryReport
 from transport.link.interface import LinkError, PathStatistics
 from transport.link.quantum import PROTECTED_FRAMES, Chunks
 from transport.link.records import ProvenPeer
+from transport.multipath.device_path import DevicePath
 from transport.multipath.duty import Duty, Fixed, Meter
 from transport.multipath.end import MultipathEnd
 from transport.multipath.uplink import UplinkSender
@@ -28,7 +28,6 @@ from transport.multipath.words import (
     LagWord,
     SegmentWord,
     StreamWord,
-    WordReader,
 )
 from transport.multipath.words import encode as encode_word
 from transport.r2cp.engine import R2cpEngine
@@ -44,13 +43,6 @@ from wire.errors import PeerError
 
 _RECORD: Final = 8
 """Bytes by which the headers of UDP, SPP and a word are more than those of TCP with IP."""
-_GRAIN: Final = 0.001
-"""Seconds; timers are no finer."""
-_NEARLY: Final = 0.2
-"""Of what was said: another by less is not told,"""
-_AT_REST: Final = 0.04
-"""or by less than this, once nothing is under way: what comes next goes by what was said last, and
-a queue was part of that."""
 _TELL_EVERY: Final = 0.01
 """Seconds between two looks at what there is to tell of paths."""
 _QUIET: Final = 0.2
@@ -60,55 +52,6 @@ _SAID_TWICE: Final = 2
 """Who says so keeps as much as we have places for (transport/multipath/remote_end.py)."""
 _OVERDUE: Final = 1.0
 """Seconds without any acknowledgement over the quickest of the paths that owe one."""
-
-
-@dataclass(eq=False, slots=True)
-class DevicePath:
-    """One of them."""
-
-    name: str
-    """Of the interface."""
-    number: int
-    """Of the pipe; of two that began, the later has the larger."""
-    link: SppLink
-    control: Congestion
-    """Of what comes over it."""
-    meter: Meter = field(default_factory=Fixed)
-    """What it is to carry."""
-    spare: bool = False
-    """Nothing, while one that is no spare answers."""
-    leaving: bool = False
-    """Nothing more; it ends once what it was asked for is here."""
-    lag: LagWord = field(default_factory=lambda: LagWord(0, 0, 0, 0))
-    """What the remote was told of it."""
-    parted: int = 0
-    """How often the remote has said that the stream has lost its order."""
-    doubted: bool = False
-    """What goes up over it is not answered, so the engine leaves it alone where it has others."""
-    reader: WordReader = field(default_factory=WordReader)
-
-    @property
-    def mute_in(self) -> float | None:
-        """Seconds until it counts as dead if nothing comes, 0 where it does; None: it owes nothing.
-
-        While anything comes over it, an acknowledgement that is late waits behind a queue of data;
-        while something is sent time and again, the patience with the last of it never ends.
-        """
-        unanswered = self.link.unanswered()
-        if not unanswered:
-            return None
-        left = self.link.patience - min(unanswered, self.link.silent())
-        return left if left > _GRAIN else 0.0
-
-    @property
-    def mute(self) -> bool:
-        """It answers no more."""
-        return self.mute_in == 0.0
-
-    def pace(self, rate: float) -> None:
-        """What goes up leaves at so many bytes/second."""
-        if isinstance(self.link.congestion, RateBased):
-            self.link.congestion.set_rate(rate)
 
 
 class DeviceEnd(MultipathEnd):
@@ -385,17 +328,10 @@ class DeviceEnd(MultipathEnd):
                 link.send(encode_word(SegmentWord(encode(request))))
 
     def _tell(self) -> None:
-        """How far each path lags behind others, and its rate, once they are others than said."""
+        """How far each path lags behind others."""
         rests = all(self._engine.pipe(number).idle for number in self._paths)
-        nearly = _AT_REST if rests else _NEARLY
         for path in self._paths.values():
-            lag, told = LagWord(*self._engine.lag(path.number)), path.lag
-            pairs = zip(lag[:-1], told[:-1], strict=True)
-            news = lag.void != told.void
-            news = news or any(abs(new - old) > old * nearly for new, old in pairs)
-            if path.link.open and news:
-                path.lag = lag
-                path.link.send(encode_word(lag))
+            path.tell(LagWord(*self._engine.lag(path.number)), rests=rests)
 
     def _lose(self) -> None:
         """Paths that are over; with the last one nothing more crosses."""

@@ -21,14 +21,14 @@ from transport.r2cp import cell_asking
 from transport.r2cp.availability import Availability
 from transport.r2cp.buffer_growth import BufferGrowth
 from transport.r2cp.cell_asking import Lag
-from transport.r2cp.late_cells import RANGES, LateCells
+from transport.r2cp.late_cells import LateCells
 from transport.r2cp.path import PathTable, PipePath
-from transport.r2cp.rank import rank
+from transport.r2cp.requests import R2cpRequests
 from transport.rcp.pending import ByteRange
 from transport.rcp.pipe import Ask, Pipe
 from transport.rcp.pipe_requests import PipeRequests
 from transport.rcp.received_stream import ReceivedStream
-from transport.rcp.segments import Block, DataSegment, Fin, Limit, Req, Segment
+from transport.rcp.segments import DataSegment, Fin, Limit, Req, Segment
 from transport.rcp.settings import RcpSettings
 from transport.spp.congestion.interface import Congestion
 from wire.errors import LocalError, PeerError
@@ -47,18 +47,25 @@ class R2cpEngine:
         R2CP-s, to compare with). `stands`: senders keep what they are asked for until they have it,
         and say so reliably when they have more (`RcpSender`); the quickest path has such pulls."""
         self._settings = settings or RcpSettings()
-        self._ranked, self._stands = ranked, stands
+        self._stands = stands
         self._paths = PathTable()
         self._opened = 0
         self._stream = ReceivedStream(self._settings.buffer, self._pipes)
         self._senders = Availability(self._stream, self._paths.values, stands=stands)
-        self.active: set[int] = set()
-        """Pipes that had room for more than the buffer has places for."""
-        self.apart = False
-        """The stream has lost its order (cell_asking.py)."""
+        self._requests = R2cpRequests(self._paths, self._stream, ranked=ranked, stands=stands)
         self._cells: list[bytes] = []
         self._late = LateCells(self._paths, self._stream)
         self._growth = BufferGrowth(self._stream.buffer, largest=self._settings.largest)
+
+    @property
+    def active(self) -> set[int]:
+        """Pipes that had room for more than the buffer has places for."""
+        return self._requests.active
+
+    @property
+    def apart(self) -> bool:
+        """The stream has lost its order (cell_asking.py)."""
+        return self._requests.apart
 
     @property
     def done(self) -> bool:
@@ -110,7 +117,7 @@ class R2cpEngine:
         """From now on cells are asked for: each path keeps what it has nothing for."""
         if self.apart:
             return
-        self.apart = True
+        self._requests.apart = True
         # Senders that keep the order say where they have no more; of cells these may be silent.
         self._growth.largest = self._settings.buffer
         self._stream.buffer.capacity = min(self._stream.buffer.capacity, self._settings.buffer)
@@ -257,7 +264,7 @@ class R2cpEngine:
                 timeout = path.pipe.timeout
                 made += [(number, fin) for fin in path.goodbye.to_send(self.next, now, timeout)]
                 continue
-            made += [(number, request) for request in self._send(number, path, now)]
+            made += [(number, request) for request in self._requests.made(number, path, now)]
         longest = max((path.delay for _, path in self._paths.ready()), default=0.0)
         self._growth.look(now, full=bool(self.active), trip=longest)
         return made
@@ -265,20 +272,7 @@ class R2cpEngine:
     def standing(self, now: float) -> list[tuple[int, Req]]:
         """Requests for what comes next, before it is there, which must arrive: of the quickest path
         for a window, again once half of that is gone, or where something before it has none."""
-        pending, buffer = self._stream.pending, self._stream.buffer
-        for number, path in self._paths.ready() if not self.apart else ():
-            if path.limit is None or path.limit < self._senders.known or not self._may_stand(path):
-                continue
-            if pending.begin < path.limit:
-                continue
-            window = min(path.asking.window, path.affords * path.asking.size)
-            bound = int(min(path.limit + window, buffer.read_upto + buffer.capacity))
-            if wanted := path.standing.take(pending, path.limit, bound, now=now):
-                clock = path.pipe.clock - 1  # it takes none: others may overtake it
-                blocks = tuple(Block(clock, *one) for one in wanted)
-                end = max(one.end for one in wanted)
-                return [(number, Req(clock, self.next, end, pull=True, blocks=blocks))]
-        return []
+        return [] if self.apart else self._requests.standing(self._senders.known, now)
 
     def next_timer(self) -> float | None:
         """When to call `on_timer`; None: only news changes anything."""
@@ -323,10 +317,6 @@ class R2cpEngine:
         self._stream.ask_again([one for one in asks if one.number not in path.copies])
         path.copies.difference_update(one.number for one in asks)
 
-    def _may_stand(self, path: PipePath) -> bool:
-        """Whether it is the quickest: what begins after a rest is not to come by another."""
-        return self._stands and path is self._paths.quickest()
-
     def _timers(self, path: PipePath) -> tuple[float | None, ...]:
         pipe = path.pipe
         if self.done:
@@ -342,99 +332,6 @@ class R2cpEngine:
         if path.doubtful or not self._paths.replaced(path):
             return None
         return path.pipe.silence()
-
-    def _copy(self, path: PipePath, now: float) -> Iterator[Req]:
-        """Asks a doubtful path for what others were asked for, to hear whether it lives."""
-        end = min(self.next + path.asking.size, self._stream.pending.next)
-        if path.pipe.idle and self.next < end:
-            wanted = (ByteRange(self.next, end),)
-            blocks = path.asking.blocks(wanted)
-            path.asking.ask(wanted, pulled=True, now=now)
-            path.copies.update(one.number for one in path.pipe.under_way())
-            yield path.asking.say(blocks, now, deq=self.next, upto=self.next, pull=True)
-
-    def _send(self, number: int, path: PipePath, now: float) -> Iterator[Req]:
-        """The requests of one pipe: as many as its window, the buffer and the stream let go."""
-        self.active.discard(number)
-        if path.doubtful and self._paths.replaced(path):
-            yield from self._copy(path, now)
-            return
-        if self._paths.rests(path):
-            path.asking.delayed = None
-            return
-        while (request := self._request(number, path, now)) is not None:
-            yield request
-        path.asking.asked()
-        due = path.pipe.reminder()
-        if due is not None and due <= now:
-            path.pipe.remind(now)
-            yield path.asking.say((), now, deq=self.next, upto=self.next, pull=True)
-        if path.persist.due(now, throttled=self._throttled(path), timeout=path.pipe.timeout):
-            begin = self._stream.pending.begin  # a byte: others may probe for it as well
-            probe = path.asking.blocks((ByteRange(begin, begin + 1),))
-            yield path.asking.say(probe, now, deq=self.next, upto=self.next, pull=True)
-
-    def _throttled(self, path: PipePath) -> bool:
-        """All that the senders have so far is here or under way; of this one nothing is. Who says
-        reliably when there is more need not be asked."""
-        if self._stands or not path.pipe.idle:
-            return False
-        if any(other.limit is None for _, other in self._paths.ready()):
-            return False
-        return path.limit is not None and self._stream.pending.begin >= path.limit
-
-    def _request(self, number: int, path: PipePath, now: float) -> Req | None:
-        asking = path.asking
-        pending = self._stream.pending
-        # What the application waits for is asked for by nobody, or something was lost just now.
-        hasty = pending.begin == self.next or (path.pipe.fast and pending.holes)
-        packets = int(min(asking.packets(hole=pending.holes), path.affords))
-        if self.apart:
-            packets -= path.standing.size // asking.size
-        if packets <= 0:
-            asking.delayed = None
-            return None
-        if packets < asking.batch and not (path.pipe.idle or hasty or asking.due(now)):
-            return None
-        taken = self._take(number, path, packets, now)
-        asking.delayed = None
-        if not taken:
-            return None
-        blocks, kept = asking.blocks(taken), self._may_stand(path) or self.apart
-        asking.ask(taken, pulled=True, now=now, kept=kept)
-        upto = max(one.end for one in taken) if kept else self.next
-        return asking.say(blocks, now, deq=self.next, upto=upto, pull=True)
-
-    def _take(self, number: int, path: PipePath, packets: int, now: float) -> list[ByteRange]:
-        """Ranges for at most so many segments, behind those that others will bring sooner."""
-        buffer, size = self._stream.buffer, path.asking.size
-        skip = self._skip(number, path, now) if self._ranked and not self.apart else 0
-        room = buffer.read_upto + buffer.capacity
-        if self.apart:
-            room -= room % size  # none is asked for in part
-        bound = room
-        if path.limit is not None:
-            bound = min(bound, path.limit)
-        taken: list[ByteRange] = []
-        while packets > 0 and len(taken) < RANGES:
-            most = packets * size
-            if self.apart:
-                most -= self._stream.pending.begin % size
-            one = self._stream.pending.take_beyond(skip, most, bound=bound)
-            if one is None:
-                break
-            packets -= -(-(one.end - one.begin) // size)
-            taken.append(one)
-        if not taken and self._stream.pending.next + skip >= room:
-            self.active.add(number)
-        return taken
-
-    def _skip(self, number: int, path: PipePath, now: float) -> int:
-        """Bytes of those pending that the others will have brought by the time that it could."""
-        others = (
-            (other.pipe, other.standing.size) for one, other in self._paths.ready() if one != number
-        )
-        return rank(path.pipe, others, now)
 
     def _data(self, path: PipePath, segment: DataSegment, now: float) -> None:
         one = path.pipe.find(segment.begin)
