@@ -151,6 +151,17 @@ def test_two_paths_show_a_page_sooner_than_one_by_push(
         assert two.complete < 0.56 * one.complete
 
 
+@pytest.mark.parametrize(("quick", "complete"), [("384k", 0.13), ("1.6M", 0.6)])
+def test_a_fat_satellite_takes_no_places_from_the_quick_path(quick: str, complete: float) -> None:
+    """A ship's own, near land: its window is larger than the buffer. Text waited for it, and took
+    .9 s for .5."""
+    pushed, both = run(_pushed(quick)), run(_loads([quick, "satellite-50M"]))
+    for one, two in zip(pushed[1:], both[1:], strict=True):
+        assert two.text <= 1.1 * one.text + 0.01
+        assert two.painted <= 1.1 * one.painted + 0.01
+        assert two.complete <= complete * one.complete
+
+
 @pytest.mark.parametrize("other", ["384k", "satellite"])
 def test_a_path_that_joins_in_the_middle_of_a_page_helps_as_much_as_one_from_the_start(
     other: str,

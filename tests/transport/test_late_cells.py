@@ -124,3 +124,22 @@ def test_what_was_asked_of_both_and_comes_by_neither_is_asked_for_again() -> Non
         for place in asks:  # now they come
             one.received(0, cell(place, 0, b"x" * 1_000), now)
     assert owed <= again
+
+
+def test_what_was_late_and_is_only_kept_is_no_loss_of_the_path() -> None:
+    """The word came later than the cell should have. Had it stayed under way the path would have
+    been doubted for good, and its window gone."""
+    one = engine(TRIP, TRIP)
+    trained(one, asked(one, 0.0)[0], rate=40_000.0)
+    owed = asked(one, 0.35)[0]
+    assert set(owed) <= set(asked(one, 2.0)[1])
+    window = one.pipe(0).window
+    one.kept(0, [ByteRange(place * 1_000, (place + 1) * 1_000) for place in owed])
+    assert not [ask for ask in one.pipe(0).under_way() if ask.begin // 1_000 in owed]
+    one.kept(1, [ByteRange(ask.begin, ask.end) for ask in one.pipe(1).under_way()])
+    while (due := one.next_timer()) is not None and due < 30.0:
+        one.on_timer(due)
+        for number, request in one.requests(due):
+            assert isinstance(request, Req)
+            one.kept(number, [ByteRange(block.begin, block.end) for block in request.blocks])
+    assert one.pipe(0).window >= window

@@ -9,6 +9,7 @@ from transport.rcp.pipe_requests import PipeRequests
 from transport.rcp.received_stream import ReceivedStream
 from transport.rcp.segments import Req
 from transport.rcp.settings import RcpSettings
+from transport.spp.congestion.new_reno import NewReno
 
 SIZE = 1_000
 QUICK, SLOW = 0, 1
@@ -65,6 +66,34 @@ def test_cells_are_asked_for_whole_and_none_is_left_to_others() -> None:
     assert begins(slow)[0] == begins(quick)[-1] + 1
     assert all(one.end - one.begin == SIZE for one in quick + slow)
     assert slow[-1].end <= 15 * SIZE
+
+
+def fat(asked: Asked, *, quick: float) -> None:
+    """The stream has no order, the slow path's window no end; the quick one carries so many
+    bytes/second."""
+    asked.requests.apart = True
+    asked.paths[QUICK].train.rate = quick
+    control = NewReno(segment=SIZE)
+    control.window = 10_000.0 * SIZE
+    asked.paths[SLOW].pipe.congestion = control
+
+
+def test_a_long_path_leaves_places_for_what_a_quick_one_brings_before_its_own_cells_are_here() -> (
+    None
+):
+    """Else the quick one could ask for nothing until these have come."""
+    asked = Asked(buffer=1_000 * SIZE)
+    fat(asked, quick=200_000.0)
+    slow = asked.ranges(SLOW)
+    assert asked.requests.active == {SLOW}, "a larger buffer would hold more"
+    assert 800 <= len(slow) <= 900
+    assert asked.ranges(QUICK)[0].begin == slow[-1].end
+
+
+def test_a_long_path_may_owe_an_eighth_of_the_buffer_whatever_the_quick_one_brings() -> None:
+    asked = Asked(buffer=80 * SIZE)
+    fat(asked, quick=10_000_000.0)
+    assert len(begins(asked.ranges(SLOW))) == 10
 
 
 def test_a_pipe_for_which_the_buffer_has_no_place_is_active_until_it_has() -> None:

@@ -33,11 +33,16 @@ class Lag(NamedTuple):
 
 
 def kept(path: PipePath, ranges: Iterable[ByteRange]) -> None:
-    """Its sender has nothing for these yet: they are neither under way nor lost."""
+    """Its sender has nothing for these yet: they are neither under way nor lost. Those that were
+    taken for late another was asked for."""
     for begin, end in _cells(path, ranges):
         one = path.pipe.find(begin)
-        if one is not None and one.end == end and one.number not in path.copies:
-            path.pipe.cancel(one)
+        if one is None or one.end != end:
+            continue
+        path.pipe.cancel(one)
+        if one.number in path.copies:
+            path.copies.discard(one.number)
+        else:
             path.standing.add(begin, end, since=min(one.at, one.stood_since))
 
 
@@ -62,21 +67,21 @@ def timed(path: PipePath, segment: DataSegment, now: float) -> None:
     """A cell has come, which says when it was sent."""
     packet, control = path.asking.packet, path.pipe.congestion
     path.train.came(packet - segment.spared, sent=segment.sent, now=now)
-    rate = path.pipe.rate = path.train.rate
-    if isinstance(control, BottleneckBased) and rate:
-        control.carries(rate, trip=path.pipe.round_trip.least + packet / rate)
+    carries = path.pipe.rate = path.train.rate
+    if isinstance(control, BottleneckBased) and carries:
+        control.carries(carries, trip=path.pipe.round_trip.least + packet / carries)
 
 
 def lag(path: PipePath, others: Iterable[PipePath]) -> Lag:
     """How far it lags behind these."""
     there, own = list(others), _way(path)
-    sooner = sum(_rate(other) * max(0.0, own - _way(other)) for other in there)
+    sooner = sum(rate(other) * max(0.0, own - _way(other)) for other in there)
     size, control = path.asking.size, path.pipe.congestion
     found = control.found if isinstance(control, BottleneckBased) else 0.0
     return Lag(
         int(sooner) // size * size,
         int(path.train.rate or found),
-        int(sum(map(_rate, there))),
+        int(sum(map(rate, there))),
         path.void,
     )
 
@@ -94,7 +99,7 @@ def _way(path: PipePath) -> float:
     return path.delay - path.pipe.round_trip.least / 2
 
 
-def _rate(path: PipePath) -> float:
+def rate(path: PipePath) -> float:
     """Bytes/second, as far as is known."""
     control, trip = path.pipe.congestion, path.pipe.round_trip
     found = control.rate if isinstance(control, BottleneckBased) else 0.0

@@ -7,13 +7,18 @@ that has lost its order any cells are asked for: which bytes they have is decide
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from transport.r2cp import cell_asking
 from transport.r2cp.late_cells import RANGES
 from transport.r2cp.path import PathTable, PipePath
 from transport.r2cp.rank import rank
 from transport.rcp.pending import ByteRange
 from transport.rcp.received_stream import ReceivedStream
 from transport.rcp.segments import Block, Req
+
+_LEAST_PLACES: Final = 8
+"""So much of the buffer, at least, may be one path's: 128 KB, a satellite of 1 Mbit/s takes 75."""
 
 
 class R2cpRequests:
@@ -105,6 +110,10 @@ class R2cpRequests:
         packets = int(min(asking.packets(hole=pending.holes), path.affords))
         if self.apart:
             packets -= path.standing.size // asking.size
+            places = (self._places(number, path) - path.owed) // asking.size
+            if places < packets:
+                self.active.add(number)
+                packets = places
         if packets <= 0:
             asking.delayed = None
             return None
@@ -142,6 +151,16 @@ class R2cpRequests:
         if not taken and self._stream.pending.next + skip >= room:
             self.active.add(number)
         return taken
+
+    def _places(self, number: int, path: PipePath) -> int:
+        """Bytes that a path may owe of a stream without order: places are left for what quicker
+        ones bring before its own cells can be here, or these would wait for that."""
+        capacity, delay, sooner = self._stream.buffer.capacity, path.delay, 0.0
+        for one, other in self._paths.ready():
+            quicker = one != number and other.delay < delay
+            if quicker and other.sure and not self._paths.rests(other):
+                sooner += cell_asking.rate(other) * delay
+        return max(capacity // _LEAST_PLACES, capacity - int(sooner))
 
     def _skip(self, number: int, path: PipePath, now: float) -> int:
         """Bytes of those pending that the others will have brought by the time that it could."""
