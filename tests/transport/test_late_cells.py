@@ -143,3 +143,20 @@ def test_what_was_late_and_is_only_kept_is_no_loss_of_the_path() -> None:
             assert isinstance(request, Req)
             one.kept(number, [ByteRange(block.begin, block.end) for block in request.blocks])
     assert one.pipe(0).window >= window
+
+
+def test_a_doubted_path_that_keeps_what_it_is_asked_for_is_relied_on_again() -> None:
+    """It has nothing for a copy of what others are to bring, and says so; else it would be asked
+    for one each round trip, at rest too, and for nothing else."""
+    one = engine(TRIP, 6 * TRIP)
+    for number, cells in asked(one, 0.0).items():
+        one.kept(number, [ByteRange(place * 1_000, (place + 1) * 1_000) for place in cells])
+    one.doubt(1)
+    copy = asked(one, 1.0)
+    assert copy == {1: [0]}
+    one.kept(1, [ByteRange(0, 1_000)])
+    again = asked(one, 1.6)
+    assert len(again[1]) == 10
+    one.kept(1, [ByteRange(place * 1_000, (place + 1) * 1_000) for place in again[1]])
+    assert asked(one, 2.2) == {}
+    assert one.owed(1) == 10_000

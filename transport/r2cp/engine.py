@@ -137,14 +137,18 @@ class R2cpEngine:
         return cells
 
     def kept(self, number: int, ranges: Iterable[ByteRange]) -> None:
-        """A path's sender keeps these cells until it has something for them."""
+        """A path's sender keeps these cells until it has something for them; so it answers."""
         self.part()
-        cell_asking.kept(self._path(number), ranges)
+        path = self._path(number)
+        self._trust(path)
+        cell_asking.kept(path, ranges)
 
     def given(self, number: int, ranges: Iterable[ByteRange], now: float) -> None:
         """A path's sender kept these, and they are on their way."""
         self.part()
-        cell_asking.given(self._path(number), ranges, now)
+        path = self._path(number)
+        self._trust(path)
+        cell_asking.given(path, ranges, now)
 
     def delay(self, number: int) -> float:
         """Seconds until what is asked for over that path now is here. Raises LocalError."""
