@@ -93,14 +93,15 @@ async def of_proxy(
 
 def counted(status: StatusSnapshot, first: str, second: str, *, age: float) -> Traffic:
     """Counts the bytes of two pages, by the ends of their addresses; `age`: seconds since the first
-    navigation."""
+    navigation. Labels are addresses until a page has told its title."""
     history = status.history
+    addresses = history.labels | {document.id: document.url for document in status.documents}
     began = status.uptime - age
     skipped = max(0, int(began / history.bucket) - history.first)
     offset = (history.first + skipped) * history.bucket - began
 
     def of(page: str) -> list[int]:
-        own = [history.series[d] for d, url in history.labels.items() if url.endswith(page)]
+        own = [sizes for d, sizes in history.series.items() if addresses.get(d, "").endswith(page)]
         return [sum(sizes) for sizes in zip(*own, strict=True)][skipped:]
 
     return Traffic(of(first), of(second), offset)

@@ -24,7 +24,7 @@ from bench.reports.report_html import share_of_goal
 from bench.scenarios.pages.page_load import checks
 from bench.scenarios.pages.two_documents import checks as two_checks
 from emulation.lines.profiles import profile, profiles
-from local_proxy.status.snapshot import HistoryStatus, LinkStatus, StatusSnapshot
+from local_proxy.status.snapshot import DocumentStatus, HistoryStatus, LinkStatus, StatusSnapshot
 from tests.bench.loads import both, data, frame, load
 
 
@@ -212,9 +212,10 @@ def test_bytes_by_document_come_from_the_status_of_the_local_proxy() -> None:
         first=0,
         buckets=5,
         series={2: [0, 0, 5, 6, 7], 4: [0, 0, 0, 1, 2], 0: [9, 9, 9, 9, 9]},
-        labels={2: "http://h/news/index.html", 4: "http://h/article/index.html", 0: "background"},
+        labels={2: "The Civic Ledger", 4: "http://h/article/index.html", 0: "background"},
     )
-    status = StatusSnapshot(version="1", uptime=10.0, link=link, history=history)
+    news = DocumentStatus(id=2, url="http://h/news/index.html", application="browser", front=True)
+    status = StatusSnapshot(version="1", uptime=10.0, link=link, history=history, documents=[news])
     traffic = counted(status, "news/index.html", "article/index.html", age=8.8)
     assert (traffic.first, traffic.second) == ([5, 6, 7], [0, 1, 2])
     assert traffic.offset == pytest.approx(-0.2)
