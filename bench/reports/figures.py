@@ -99,10 +99,17 @@ def _loads(runs: Iterable[Report]) -> Iterator[dict[str, Any]]:
 
 def file_name(kept: Report) -> str:
     """Where it is kept: one for each scenario, link (or links) and set of pages."""
-    pages = sorted({Path(row["page"]).name for row in kept["loads"]})
+    pages = sorted({_called(row["page"]) for row in kept["loads"]})
     links = [kept["profile"]] if kept["profile"] else sorted({row["link"] for row in kept["loads"]})
     words = "-".join(word for word in (kept["scenario"], *links, *pages) if word)
     return re.sub(r"[^A-Za-z0-9.-]+", "-", words) + ".json"
+
+
+def _called(page: str) -> str:
+    """What people call it: by its folder, if that is more than a number of a visit."""
+    path = Path(page)
+    folder = path.parent.name
+    return folder if path.name == "index.html" and folder and not folder.isdigit() else path.name
 
 
 def page(kept: Sequence[Report]) -> str:
@@ -130,7 +137,7 @@ def _section(kept: Report) -> Iterator[str]:
             (
                 (
                     str(row["link"]),
-                    Path(str(row["page"])).name,
+                    _called(str(row["page"])),
                     " ".join(word for word in (row["peer"], row["policy"]) if word),
                     str(row["loads"]),
                     *(_range(row[title]) for title in TIMES),

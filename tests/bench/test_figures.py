@@ -128,3 +128,9 @@ def test_runs_over_other_links_are_kept_beside_each_other() -> None:
     rows = [{"page": "index.html", "link": link} for link in ("50M", "5M")]
     assert file_name(kept | {"loads": rows}) == "page-load-50M-5M-index.html.json"
     assert file_name(kept | {"loads": rows[:1]}) == "page-load-50M-index.html.json"
+
+
+def test_a_page_is_called_by_its_folder_and_not_by_the_number_of_a_visit() -> None:
+    kept = condensed(report(profile="384k"))
+    rows = [{"page": f"{one}/index.html", "link": "384k"} for one in ("news", "article", "7")]
+    assert file_name(kept | {"loads": rows}) == "page-load-384k-article-index.html-news.json"
