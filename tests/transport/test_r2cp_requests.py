@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from transport.r2cp.path import PathTable, PipePath
 from transport.r2cp.requests import R2cpRequests
 from transport.rcp.pending import ByteRange
@@ -88,6 +90,14 @@ def test_a_long_path_leaves_places_for_what_a_quick_one_brings_before_its_own_ce
     assert asked.requests.active == {SLOW}, "a larger buffer would hold more"
     assert 800 <= len(slow) <= 900
     assert asked.ranges(QUICK)[0].begin == slow[-1].end
+
+
+@pytest.mark.parametrize("without", ["doubtful", "spare", "retired", "left"])
+def test_no_places_are_left_to_a_quick_path_that_is_asked_for_nothing(without: str) -> None:
+    asked = Asked(buffer=1_000 * SIZE)
+    fat(asked, quick=200_000.0)
+    setattr(asked.paths[QUICK], without, 0 if without == "left" else True)
+    assert len(begins(asked.ranges(SLOW))) >= 930
 
 
 def test_a_long_path_may_owe_an_eighth_of_the_buffer_whatever_the_quick_one_brings() -> None:

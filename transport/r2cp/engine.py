@@ -156,12 +156,8 @@ class R2cpEngine:
 
     def lag(self, number: int) -> Lag:
         """How far a path lags behind those that are asked for anything."""
-        others = (
-            other
-            for one, other in self._paths.ready()
-            if one != number and other.sure and other.affords > 0 and not self._paths.rests(other)
-        )
-        return cell_asking.lag(self._path(number), others)
+        path = self._path(number)
+        return cell_asking.lag(path, self._paths.asked(but=path))
 
     # -- pipes come and go ----------------------------------------------------------------------
 

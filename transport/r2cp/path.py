@@ -99,6 +99,14 @@ class PathTable(dict[int, PipePath]):
             path.spare and any(other.sure and not other.spare for _, other in self.ready())
         )
 
+    def asked(self, *, but: PipePath) -> list[PipePath]:
+        """Lists the others that are asked for anything."""
+        return [
+            path
+            for _, path in self.ready()
+            if path is not but and path.sure and path.affords > 0 and not self.rests(path)
+        ]
+
     def quickest(self, but: PipePath | None = None) -> PipePath | None:
         """Finds the shortest delay among all (but that one) that answer and do not rest."""
         ready = (path for _, path in self.ready() if path is not but)

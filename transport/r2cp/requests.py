@@ -110,7 +110,7 @@ class R2cpRequests:
         packets = int(min(asking.packets(hole=pending.holes), path.affords))
         if self.apart:
             packets -= path.standing.size // asking.size
-            places = (self._places(number, path) - path.owed) // asking.size
+            places = (self._places(path) - path.owed) // asking.size
             if places < packets:
                 self.active.add(number)
                 packets = places
@@ -152,13 +152,12 @@ class R2cpRequests:
             self.active.add(number)
         return taken
 
-    def _places(self, number: int, path: PipePath) -> int:
+    def _places(self, path: PipePath) -> int:
         """Bytes that a path may owe of a stream without order: places are left for what quicker
         ones bring before its own cells can be here, or these would wait for that."""
         capacity, delay, sooner = self._stream.buffer.capacity, path.delay, 0.0
-        for one, other in self._paths.ready():
-            quicker = one != number and other.delay < delay
-            if quicker and other.sure and not self._paths.rests(other):
+        for other in self._paths.asked(but=path):
+            if other.delay < delay:
                 sooner += cell_asking.rate(other) * delay
         return max(capacity // _LEAST_PLACES, capacity - int(sooner))
 
