@@ -151,6 +151,28 @@ def test_two_paths_show_a_page_sooner_than_one_by_push(
         assert two.complete < 0.56 * one.complete
 
 
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["384k", "128k"], 1.0),
+        (["384k", "384k"], 0.75),
+        (["384k", "satellite"], 1.0),
+        (["1.6M", "satellite"], 1.0),
+        (["5M", "satellite"], 1.75),
+        (["satellite"], 1.05),
+    ],
+)
+def test_the_first_page_of_a_session_comes_about_as_soon_as_by_push(
+    names: Sequence[str], text: float
+) -> None:
+    """Paths are padded while nobody asks for anything, or text would have gone by satellite, and
+    would have begun with ten cells by each: it took 1.3 to 4.5 times as long."""
+    pushed, both = run(_pushed(names[0])), run(_loads(names))
+    assert both[0].text <= text * pushed[0].text + 0.01
+    assert both[0].painted <= 1.6 * pushed[0].painted
+    assert both[0].complete <= 1.1 * pushed[0].complete
+
+
 @pytest.mark.parametrize(("quick", "complete"), [("384k", 0.13), ("1.6M", 0.6)])
 def test_a_fat_satellite_takes_no_places_from_the_quick_path(quick: str, complete: float) -> None:
     """A ship's own, near land: its window is larger than the buffer. Text waited for it, and took

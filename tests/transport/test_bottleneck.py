@@ -215,6 +215,25 @@ def test_a_fade_that_is_told_fills_no_queue(rate: float, delay: float, rest: flo
     assert queued[1] * SIZE <= max(line.rate * delay, 8 * SIZE)
 
 
+def test_a_path_that_comes_back_from_a_fade_is_asked_for_what_one_cell_shows() -> None:
+    """Trips are those of the fade yet, and few are under way: nothing else would tell for long.
+    Where no more was ever carried, one cell is not believed."""
+    rate, delay = 600_000.0, 0.04
+    windows = []
+    for faded in (False, True):
+        line = Bottleneck(rate, delay)
+        if faded:
+            line.run(5.0)
+        line.rate = rate / 10
+        line.control.carries(line.rate, trip=delay + SIZE / line.rate)
+        line.run(10.0)
+        line.rest(1.0)
+        line.control.carries(rate / 3, trip=delay + SIZE / rate)
+        windows.append(line.control.allowance(line.trip)[0])
+    assert windows[0] < 0.8 * rate / 3 * delay
+    assert windows[1] >= rate / 3 * delay
+
+
 def test_what_times_out_is_another_path() -> None:
     line = Bottleneck(200_000.0, 0.05, queue=40)
     line.run(5.0)

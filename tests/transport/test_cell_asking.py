@@ -86,9 +86,17 @@ def test_a_path_that_is_doubted_is_asked_for_nothing_and_others_are() -> None:
     assert set(asked(one, 0.3)[1]) <= set(range(10))
 
 
+class Found(BottleneckBased):
+    """Has searched for its rate."""
+
+    @property
+    def found(self) -> float:
+        return self.rate
+
+
 def test_what_lies_behind_the_others_is_what_they_carry_for_as_long() -> None:
     def path(trip: float, rate: float) -> PipePath:
-        control = BottleneckBased(segment=SETTINGS.packet)
+        control = Found(segment=SETTINGS.packet)
         asking = PipeRequests(SETTINGS, control)
         asking.begin(size=1_000, round_trip=trip)
         for number in range(30):
@@ -103,6 +111,16 @@ def test_what_lies_behind_the_others_is_what_they_carry_for_as_long() -> None:
     rate = control.rate
     assert cell_asking.lag(slow, [quick]).behind == int(rate * 0.25) // 1_000 * 1_000
     assert cell_asking.lag(quick, [slow]).behind == 0
+
+
+def test_what_comes_while_little_is_asked_for_says_nothing_of_what_a_path_carries() -> None:
+    """A first page is not dealt out as if the quick path carried what two words took."""
+    one = engine(0.1, 0.6)
+    asked(one, 0.0)
+    one.received(0, cell(0, 0, b"word"), 0.1)
+    assert one.lag(1).behind >= 0.2 * 10_000 / 0.1
+    one.received(0, cell(1, 0, b"word"), 0.2)
+    assert one.lag(1).behind >= 0.2 * 10_000 / 0.12
 
 
 def test_empty_cells_tell_nothing_of_a_rate() -> None:
@@ -150,3 +168,41 @@ def test_a_cell_that_stood_counts_as_a_packet_as_one_that_was_asked_for_does() -
     one.received(0, cell(0, 0, b"x" * 1_000), 0.3)
     one.received(0, cell(1, 0, b"x" * 400), 0.3)
     assert control.sizes == [SETTINGS.packet, SETTINGS.packet - 600]
+
+
+def train(one: R2cpEngine, first: int, count: int, *, at: float, rate: float) -> None:
+    """Cells that left at once come over the first path at so many bytes/second."""
+    for place in range(first, first + count):
+        at += SETTINGS.packet / rate
+        one.received(0, cell(place, 0, b"x" * 1_000, sent=0), at)
+
+
+def faded() -> R2cpEngine:
+    """Two paths; all that the first was asked for is given, some comes quickly, and the rest at a
+    tenth of that pace."""
+    one = engine(0.1, 0.1)
+    asked(one, 0.0)
+    one.given(0, [ByteRange(0, 10_000)], 0.0)
+    train(one, 0, 4, at=0.1, rate=50_000.0)
+    asked(one, 0.3)
+    one.kept(0, [ByteRange(20_000, 22_000)])
+    train(one, 4, 4, at=0.3, rate=5_000.0)
+    for place in range(10, 20):
+        one.received(1, cell(place, 0), 1.9)
+    return one
+
+
+def test_what_stands_with_a_path_that_fades_is_asked_of_another() -> None:
+    """Its sender gives that away at the pace of before, and would have it come seconds later."""
+    one = faded()
+    assert one.lag(0).void > 0
+    assert {20, 21} <= set(asked(one, 2.0)[1])
+
+
+def test_what_is_kept_no_more_since_a_path_has_faded_is_asked_for_again() -> None:
+    """It was under way, as far as was known; its sender heard of the fade, and then said so."""
+    one = faded()
+    before = one.owed(0)
+    one.kept(0, [ByteRange(22_000, 24_000)])
+    assert one.owed(0) < before
+    assert {22, 23} <= set(asked(one, 2.0)[1])

@@ -8,9 +8,11 @@ import pytest
 
 from transport.multipath.cell_sender import CellSender
 from transport.multipath.late_content import LateStream
+from transport.multipath.path_probe import PathProbe
 from transport.multipath.words import GivenWord, KeptWord, LagWord
 from transport.rcp.pending import ByteRange
 from transport.rcp.segments import Block, DataSegment, Req
+from transport.stream.cell import decode
 from wire.errors import PeerError
 
 SIZE = 1_000
@@ -247,3 +249,102 @@ def test_as_much_is_kept_as_the_receiver_has_places_for_and_has_taken_in() -> No
     assert list(stream.begins(0, 1 << 40))[-1] == (40 + 79) * SIZE
     stream.widen(0)
     assert list(stream.begins(0, 1 << 40))[-1] == (40 + 79) * SIZE
+
+
+def padded(said: list[Said]) -> list[int]:
+    """Bytes of cells in which there is nothing, each as long as what it takes of its path."""
+    return [
+        len(one.data.rstrip(b"\0"))
+        for one in said
+        if isinstance(one, DataSegment) and not decode(one.data).pieces
+    ]
+
+
+def test_a_path_of_which_nothing_is_known_is_padded_while_there_is_nothing_else() -> None:
+    world = Tickets()
+    sender = CellSender(world.stream)
+    sender.probe = PathProbe()
+    assert padded(sender.received(pull(0, *range(1, 11)), 0.0)) == [500] * 4
+    assert sender.kept == 6
+    assert padded(sender.received(pull(1, 11, 12, 13, 14), 0.1)) == []
+    assert sender.due == pytest.approx(0.15)
+    world.near.append(b"text")
+    assert (5, b"text") in shown(sender.give(0.15)), "and what there is goes first"
+    assert padded(sender.received(pull(2, 15), 0.3)) == [500] * 8
+
+
+def test_a_path_that_is_known_is_padded_no_more() -> None:
+    world = Tickets()
+    sender = CellSender(world.stream)
+    sender.probe = PathProbe()
+    sender.lags(LagWord(0, 48_000, 0, 0))
+    said = sender.received(pull(0, *range(1, 11)), 0.0)
+    assert said == [KeptWord((ByteRange(SIZE, 11 * SIZE),))]
+
+
+def test_what_is_lost_of_padding_is_sent_as_it_was() -> None:
+    world = Tickets()
+    sender = CellSender(world.stream)
+    sender.probe = PathProbe()
+    sender.received(pull(0, *range(1, 11)), 0.0)
+    assert padded(sender.received(pull(1, 1), 1.0)) == [500]
+    assert sender.kept == 6
+
+
+def both_keep(*cells: int) -> tuple[Tickets, CellSender, CellSender]:
+    """A quick and a slow path, with both of which these cells stand."""
+    world = Tickets()
+    quick, slow = CellSender(world.stream), CellSender(world.stream)
+    slow.lags(LagWord(10 * SIZE, 0, 0, 0))
+    for sender in (slow, quick):
+        sender.received(pull(0, *cells), 0.0)
+    return world, quick, slow
+
+
+def doubled() -> tuple[Tickets, CellSender, CellSender]:
+    """The same, and the quick one has been given the first."""
+    world, quick, slow = both_keep(1, 2, 3)
+    world.near.append(b"text")
+    assert (1, b"text") in shown(quick.give(1.0))
+    return world, quick, slow
+
+
+def test_what_a_quicker_path_was_given_goes_over_a_slow_one_only_if_it_does_not_come() -> None:
+    """Late here, it was asked for there: a fade would have brought nothing but copies."""
+    _, _, slow = doubled()
+    assert slow.give(1.0) == []
+    assert slow.due == 2.0
+    assert shown(slow.give(2.0)) == [GivenWord(ranges(1)), (1, b"text")]
+    assert slow.kept == 2
+
+
+def test_of_what_has_come_by_another_path_nobody_waits_for_a_copy() -> None:
+    world, _, slow = doubled()
+    slow.give(1.0)
+    world.stream.purge(2 * SIZE)
+    assert shown(slow.give(1.1)) == [GivenWord(ranges(1)), (1, b"")]
+    assert slow.due is None
+
+
+def test_a_quicker_path_brings_at_once_what_a_slow_one_was_given() -> None:
+    world, quick, slow = both_keep(1, 2)
+    world.far.append(b"late")
+    assert (1, b"late") in shown(slow.give(1.0))
+    assert (1, b"late") in shown(quick.give(1.0))
+
+
+def test_what_is_asked_for_again_goes_at_once_though_another_path_was_given_it() -> None:
+    _, _, slow = doubled()
+    slow.give(1.0)
+    assert shown(slow.received(pull(1, 1), 1.2)) == [(1, b"text")]
+    assert shown(slow.give(5.0)) == []
+
+
+def test_what_is_kept_no_more_and_was_taken_for_sent_is_told() -> None:
+    """As the turn of what is given waits for its pace, and the path fades."""
+    world = Tickets()
+    sender = standing(world, 6, rate=10 * SIZE)
+    assert filled(sender.give(5.0)) < 6
+    left = sender.lags(LagWord(0, SIZE, 0, 1))
+    assert sender.kept == 0
+    assert left == [KeptWord((ByteRange(4 * SIZE, 7 * SIZE),))]

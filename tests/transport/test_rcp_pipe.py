@@ -100,9 +100,24 @@ def test_what_is_asked_for_twice_is_under_way_once() -> None:
 def test_an_ask_is_late_by_the_rate_that_was_known() -> None:
     pipe, asks = pipe_with(2)
     assert [one.late_at for one in asks] == [inf, inf]
-    pipe.rate = pipe.in_flight / 2
+    pipe.carries(pipe.in_flight / 2, 10.0)
     one = ask(pipe, 9, pipe.begin_request(10.0), 10.0)
     assert 12.0 < one.late_at < 16.0
+
+
+def test_what_is_given_before_its_sender_can_have_heard_of_a_fade_is_late_by_what_it_thinks() -> (
+    None
+):
+    pipe = measured(0.1)
+    pipe.carries(100_000.0, 9.0)
+    sooner = ask(pipe, 1, pipe.begin_request(10.0), 10.0)
+    pipe.carries(10_000.0, 10.0)
+    pipe.carries(9_900.0, 10.01)
+    given = ask(pipe, 2, pipe.begin_request(10.05), 10.05)
+    later = ask(pipe, 3, pipe.begin_request(10.2), 10.2)
+    assert sooner.late_at - 10.0 < 0.3
+    assert given.late_at - 10.05 < 0.4
+    assert later.late_at - 10.2 > 0.6
 
 
 def test_a_lost_repetition_is_found_by_what_later_requests_bring() -> None:

@@ -85,3 +85,17 @@ def test_a_stream_that_went_again_breaks_again() -> None:
 def test_more_than_was_sent_has_not_come() -> None:
     with pytest.raises(PeerError):
         parted().rewind(321)
+
+
+def test_a_cell_that_says_nothing_has_a_place_and_does_not_go_again() -> None:
+    """Padding of a path (transport/multipath/path_probe.py)."""
+    retained = parted()
+    retained.pass_over(300, 100)
+    assert retained.end == 420
+    retained.reported(420)
+    assert retained.rewind(420) == 0
+    assert again(retained) == []
+    retained = parted()
+    retained.pass_over(300, 100)
+    retained.rewind(20)
+    assert cells(again(retained)) == [b"third", b"first"]

@@ -99,3 +99,16 @@ def test_its_rate_is_that_of_whole_rounds() -> None:
     assert usual.rate == pytest.approx(4_000)
     usual.forget(700.0)
     assert usual.rate == 700.0
+
+
+def test_the_queue_of_what_stood_is_our_own() -> None:
+    """It was given to its path at once, a page's first window."""
+    usual = UsualTrip()
+    rounds(usual, 5, trip=LEAST * 1.25)
+    usual.came(LEAST * 1.25)
+    assert usual.unexplained(LEAST, own=0.001)
+    usual.stood()
+    assert not usual.unexplained(LEAST, own=LEAST / 10)
+    rounds(usual, 2, trip=LEAST * 1.25)
+    usual.came(LEAST * 1.25)
+    assert usual.unexplained(LEAST, own=LEAST / 10)

@@ -66,6 +66,10 @@ class ApartCarried(Carried, Protocol):
     """One whose bytes may lose their order: cells of one size, each filled when its path is asked
     for it, and read when it comes."""
 
+    @property
+    def resumed(self) -> bool:
+        """It has had another connection before."""
+
     def part(self, at: int, size: int) -> bytes | None:
         """The last bytes that have an order, behind so many; with them cells of that size are full.
         None: all have an order. To be asked again later."""
@@ -76,6 +80,9 @@ class ApartCarried(Carried, Protocol):
         `behind`: bytes that others will have brought by the time that this one could; 0: it goes by
         the quickest path. None: nothing is to go this way now.
         """
+
+    def padded(self, size: int, *, place: int) -> None:
+        """A cell with nothing in it goes for these bytes of the stream."""
 
     def heard_cells(self, cells: Sequence[bytes]) -> None:
         """Cells of the peer's, which have not come before."""

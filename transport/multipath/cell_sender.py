@@ -7,11 +7,12 @@ it; both words must arrive.
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import Final
 
 from transport.multipath.late_content import LateStream
+from transport.multipath.path_probe import RESUMED, PathProbe
 from transport.multipath.words import GivenWord, KeptWord, LagWord
 from transport.rcp.pending import ByteRange
 from transport.rcp.recent_blocks import RecentBlocks
@@ -35,12 +36,17 @@ _SLOW: Final = 0.05
 """Seconds for which a path is taken, from which on what follows is chosen for that time."""
 _GRAIN: Final = 0.0005
 """Seconds; timers are no finer."""
+_OTHERS: Final = 1.0
+"""Seconds: what another path was given, which was asked for it because it was late here, has come
+by then."""
 
 
 class CellSender:
     """One path's sender of a stream that has lost its order."""
 
     def __init__(self, stream: LateStream) -> None:
+        self.probe = PathProbe(RESUMED)
+        """The padding by which the path is known."""
         self.behind = 0
         """Bytes that other paths bring before what goes over this one is there."""
         self._rate = 0
@@ -65,8 +71,10 @@ class CellSender:
         self._void = 0
         self._kept: list[int] = []
         """Where cells begin that were asked for and are not filled, or not sent,"""
+        self._doubled: dict[int, float] = {}
+        """those that another path was given meanwhile, and when they go over this one as well,"""
         self._asked: dict[int, int] = {}
-        """and the clocks of their requests."""
+        """and the clocks of the requests for all these."""
         self._dry = False
         """There was nothing for the first of them."""
         self._untold: set[int] = set()
@@ -83,49 +91,77 @@ class CellSender:
             return []
         self._clock = request.clock
         said: list[DataSegment | KeptWord | GivenWord] = []
+        before = len(self._kept)
         for block in self._recent.missing(request.blocks):
             if block.clock < self._void:
                 continue
             for begin in self._stream.begins(block.begin, block.end):
                 if self._stream.filled(begin):
+                    self._forget(begin)
                     said.append(self._segment(begin, now))
                 elif begin in self._asked or len(self._kept) < MOST_KEPT:
                     if begin not in self._asked:
                         insort(self._kept, begin)
                     self._asked[begin] = block.clock
                     self._untold.add(begin)
+        self.probe.asked(len(self._kept) - before, now)
         return [*said, *self.give(now)]
 
-    def lags(self, word: LagWord) -> None:
+    def lags(self, word: LagWord) -> list[KeptWord]:
         """The receiver tells how its path does. What requests before a clock asked for, others were
-        asked for since."""
+        asked for since, and is kept no more: what of it the receiver takes for sent."""
         self.behind, self._rate, self._others = word.behind, word.rate, word.others
+        if self._rate:
+            self.probe.known()
         if word.void <= self._void:
-            return
+            return []
         self._void = word.void
-        self._kept = [begin for begin in self._kept if self._asked[begin] >= self._void]
-        self._asked = {begin: self._asked[begin] for begin in self._kept}
-        self._untold.intersection_update(self._kept)
+        left = sorted(begin for begin, clock in self._asked.items() if clock < self._void)
+        unsent = [begin for begin in left if begin in self._untold]
+        for begin in left:
+            self._forget(begin)
+        return [KeptWord(_ranges(unsent, self._stream.size))] if unsent else []
 
     def give(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
         """What there is by now for what is kept; and what is kept, once there is nothing."""
         said: list[DataSegment | KeptWord | GivenWord] = []
         self.due = None
+        waits: set[int] = set()
         while self._kept:
             begin = self._kept[0]
-            if begin >= self._stream.purged:
-                if not self._stream.filled(begin) and not self._fill(begin, now):
-                    break
-                said += self._given(begin)
-                said.append(self._segment(begin, now))
-            del self._kept[0], self._asked[begin]
-            self._untold.discard(begin)
+            if self._stream.comes_sooner(begin, self.behind):
+                waits.add(self._kept.pop(0))
+                self._doubled[begin] = now + _OTHERS
+                continue
+            if not self._stream.filled(begin) and not self._fill(begin, now):
+                break
+            said += self._given(begin)
+            said.append(self._segment(begin, now))
+            self._forget(begin)
+        if self._dry and self._kept and not self.probe.over:
+            said += self._pad(now)
         if not self._kept:
             self._paced, self._late = False, 0.0
-        if self._untold and self._dry:
-            said.append(KeptWord(_ranges(sorted(self._untold), self._stream.size)))
-            self._untold.clear()
-        return said
+        if self._dry:
+            waits.update(self._untold)
+        if waits := waits & self._untold:
+            said.append(KeptWord(_ranges(sorted(waits), self._stream.size)))
+            self._untold -= waits
+        return [*said, *self._after_others(now)]
+
+    def _after_others(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
+        """What another path was given, and has not brought by now; and an answer for what it has:
+        nobody is to wait for that."""
+        begins: list[int] = []
+        for begin, at in self._doubled.items():
+            if at > now and begin >= self._stream.purged:
+                self.due = at if self.due is None else min(self.due, at)
+                break
+            begins.append(begin)
+        for begin in begins:
+            self._forget(begin)
+        word = [GivenWord(_ranges(begins, self._stream.size))] if begins else []
+        return [*word, *(self._segment(begin, now) for begin in begins)]
 
     def _fill(self, begin: int, now: float) -> bool:
         """Whether there is something for that cell, and it may go now."""
@@ -146,6 +182,29 @@ class CellSender:
             took *= _FASTER
             self._free = min(max(self._free, now) + took, now + _BURST * took)
         return True
+
+    def _pad(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
+        """There is nothing to fill cells with: what tells what the path carries."""
+        said: list[DataSegment | KeptWord | GivenWord] = []
+        cells, length = self.probe.burst(now, len(self._kept), size=self._stream.size)
+        for begin in self._kept[:cells]:
+            if not self._stream.pad(begin, length):
+                break
+            said += self._given(begin)
+            said.append(self._segment(begin, now))
+            self._forget(begin)
+        due = self.probe.due
+        if due is not None and due > now:
+            self.due = due if self.due is None else min(self.due, due)
+        return said
+
+    def _forget(self, begin: int) -> None:
+        """Keeps a request for that cell no more, if there was one."""
+        if self._asked.pop(begin, None) is None:
+            return
+        if self._doubled.pop(begin, None) is None:
+            del self._kept[bisect_left(self._kept, begin)]
+        self._untold.discard(begin)
 
     def _given(self, begin: int) -> list[GivenWord]:
         """The word that it is on its way, and others that are next: each word is a packet."""

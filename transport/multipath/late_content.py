@@ -19,16 +19,22 @@ from wire.errors import PeerError
 _REST: Final = 1.0
 """Seconds: by then nothing more goes for now, and all that has gone has come."""
 
+_PADDING: Final = b"\0".ljust(1 << 14, b"\xff")
+"""A cell that begins with a 0 is empty, whatever follows (transport/stream/cell.py)."""
+
 Choose = Callable[[int, int], bytes | None]
 """A cell for these bytes of the stream, counted from where the order ended; with so many that
 others bring sooner. None: there is none for that path."""
 
 
 class FilledCell(NamedTuple):
-    """A cell, and when something was put into it; None: nothing was."""
+    """A cell that has its bytes."""
 
     data: bytes
     at: float | None
+    """When something was put into it; None: nothing was."""
+    behind: int
+    """Bytes that others bring sooner than the path that it was filled for."""
 
 
 class LateStream:
@@ -39,6 +45,8 @@ class LateStream:
         self.ordered = SendBuffer(capacity)
         self.choose: Choose = lambda place, behind: None
         """Who fills cells."""
+        self.on_padded: Callable[[int], None] = lambda place: None
+        """Told of each that is filled with nothing before anything is behind it, by its place."""
         self.size = size
         self.top = 0
         """All cells that are filled end here at most."""
@@ -87,6 +95,13 @@ class LateStream:
         """Whether the cell that begins there is."""
         return begin in self._cells
 
+    def comes_sooner(self, begin: int, behind: int) -> bool:
+        """Whether that cell has come, or was filled for a path that leaves less than so much to
+        others."""
+        if begin < self.purged:
+            return True
+        return begin in self._cells and self._cells[begin].behind < behind
+
     def fill(self, begin: int, behind: int) -> bool:
         """Has a cell filled, if there is anything for its path; whether it is."""
         if begin in self._cells:
@@ -99,26 +114,36 @@ class LateStream:
         data = None if full else self.choose(begin - self.origin, behind)
         if data is not None:
             self._filled_at = now
-            self._put(begin, data, now)
+            self._put(begin, data, now, behind)
             return True
         stale = self.stale_at(begin)
         if full or (stale is not None and stale <= now):
-            self._put(begin, b"", None)
+            self._put(begin, b"", None, behind)
             return True
         return False
+
+    def pad(self, begin: int, size: int) -> bool:
+        """Fills a cell with so many bytes of nothing, if it may be; whether it is."""
+        if begin in self._cells or begin + self.size > self.purged + self.ordered.capacity:
+            return begin in self._cells
+        self.on_padded(begin - self.origin)
+        self._put(begin, _PADDING[:size], None, 0)
+        return True
 
     def stale_at(self, begin: int) -> float | None:
         """When that cell is filled with nothing, lest what lies behind it is never settled; None:
         nothing lies behind it."""
         return self._filled_at + _REST if begin < self.top else None
 
-    def _put(self, begin: int, data: bytes, at: float | None) -> None:
-        self._cells[begin] = FilledCell(data.ljust(self.size, b"\0"), at)
+    def _put(self, begin: int, data: bytes, at: float | None, behind: int) -> None:
+        self._cells[begin] = FilledCell(data.ljust(self.size, b"\0"), at, behind)
         self.top = max(self.top, begin + self.size)
 
     def cell(self, begin: int) -> bytes:
-        """A cell that is filled, with zeros to its end."""
-        return self._cells[begin].data
+        """A cell that is filled, with zeros to its end; none but zeros where it has come, for
+        nobody looks at it."""
+        cell = self._cells.get(begin)
+        return bytes(self.size) if cell is None else cell.data
 
     def purge(self, upto: int) -> None:
         """Nobody will ask for what is before. Raises PeerError where there was no such thing."""

@@ -22,6 +22,7 @@ from transport.link.records import ProvenPeer
 from transport.multipath.cell_sender import CellSender
 from transport.multipath.end import MultipathEnd
 from transport.multipath.late_content import LateStream
+from transport.multipath.path_probe import PathProbe
 from transport.multipath.uplink import UplinkReceiver
 from transport.multipath.words import (
     GivenWord,
@@ -204,8 +205,11 @@ class RemoteEnd(MultipathEnd):
         self._write(words)
         for path in self._paths:
             self._say(path, [*path.sender.news(), *PARTED])
+            if not self._apart.resumed:
+                path.cells.probe = PathProbe()
         self._stream.part()
         self._stream.choose = self._choose
+        self._stream.on_padded = self._padded
         return True
 
     def _choose(self, place: int, behind: int) -> bytes | None:
@@ -215,6 +219,10 @@ class RemoteEnd(MultipathEnd):
         if self._apart is None:
             return None
         return self._apart.next_cell(self._size, place=place, behind=behind)
+
+    def _padded(self, place: int) -> None:
+        if self._apart is not None:
+            self._apart.padded(self._size, place=place)
 
     def _give(self) -> None:
         """What was kept goes as soon as there is something, over the quickest path first."""
@@ -246,7 +254,7 @@ class RemoteEnd(MultipathEnd):
                     self._fill(path.sender.asks_upto(pull))
                     self._say(path, path.sender.keep(pull))
                 case LagWord():
-                    path.cells.lags(word)
+                    self._say(path, path.cells.lags(word))
                 case _:
                     raise PeerError("the device keeps nothing")
 

@@ -32,18 +32,24 @@ class Lag(NamedTuple):
     """What its requests before that one (by its clock) asked for need not be kept."""
 
 
-def kept(path: PipePath, ranges: Iterable[ByteRange]) -> None:
+def kept(path: PipePath, ranges: Iterable[ByteRange]) -> list[Ask]:
     """Its sender has nothing for these yet: they are neither under way nor lost. Those that were
-    taken for late another was asked for."""
+    taken for late another was asked for. Returns those that it keeps no more, for it was told that
+    others are asked for them."""
+    left: list[Ask] = []
     for begin, end in _cells(path, ranges):
         one = path.pipe.find(begin)
         if one is None or one.end != end:
             continue
         path.pipe.cancel(one)
+        since = min(one.at, one.stood_since)
         if one.number in path.copies:
             path.copies.discard(one.number)
+        elif since < path.void_at:
+            left.append(one)
         else:
-            path.standing.add(begin, end, since=min(one.at, one.stood_since))
+            path.standing.add(begin, end, since=since)
+    return left
 
 
 def given(path: PipePath, ranges: Iterable[ByteRange], now: float) -> None:
@@ -67,7 +73,8 @@ def timed(path: PipePath, segment: DataSegment, now: float) -> None:
     """A cell has come, which says when it was sent."""
     packet, control = path.asking.packet, path.pipe.congestion
     path.train.came(packet - segment.spared, sent=segment.sent, now=now)
-    carries = path.pipe.rate = path.train.rate
+    carries = path.train.rate
+    path.pipe.carries(carries, now)
     if isinstance(control, BottleneckBased) and carries:
         control.carries(carries, trip=path.pipe.round_trip.least + packet / carries)
 
@@ -100,7 +107,9 @@ def _way(path: PipePath) -> float:
 
 
 def rate(path: PipePath) -> float:
-    """Bytes/second, as far as is known."""
-    control, trip = path.pipe.congestion, path.pipe.round_trip
-    found = control.rate if isinstance(control, BottleneckBased) else 0.0
-    return path.train.rate or found or path.asking.window / trip.smoothed
+    """Bytes/second that it carries, as far as is known. Before a search has ended that is a window
+    a round trip at least: what comes while little is asked for says nothing."""
+    control, least = path.pipe.congestion, path.asking.window / path.pipe.round_trip.smoothed
+    if not isinstance(control, BottleneckBased):
+        return path.train.rate or least
+    return path.train.rate or control.found or max(control.rate, least)

@@ -35,6 +35,8 @@ from wire.errors import LocalError, PeerError
 
 _BATCH: Final = 3
 """Segments of a request over a long path: pulls name every range, which costs bytes."""
+_FADED: Final = 0.5
+"""Of what a path carried: what stands was asked for by that."""
 
 
 class R2cpEngine:
@@ -141,7 +143,7 @@ class R2cpEngine:
         self.part()
         path = self._path(number)
         self._trust(path)
-        cell_asking.kept(path, ranges)
+        self._stream.ask_again(cell_asking.kept(path, ranges))
 
     def given(self, number: int, ranges: Iterable[ByteRange], now: float) -> None:
         """A path's sender kept these, and they are on their way."""
@@ -312,6 +314,13 @@ class R2cpEngine:
         path.persist.clear()
         self._ask_again(path, asks)
 
+    def _withdraw(self, path: PipePath, now: float) -> None:
+        """Others are asked for what stands there: a window of what it carried before, of which its
+        sender may have given away some that will not be here for long."""
+        for begin, end, _ in path.standing.withdraw():
+            self._stream.pending.put_back(begin, end)
+        path.void, path.void_at = path.pipe.clock, now
+
     def _ask_again(self, path: PipePath, asks: Iterable[Ask]) -> None:
         """What the path will not bring is pending again, unless it had only a copy of it."""
         self._stream.ask_again([one for one in asks if one.number not in path.copies])
@@ -341,7 +350,10 @@ class R2cpEngine:
         self._heard(path, segment.echo, segment.end, fin=segment.fin, now=now, measure=not waited)
         if segment.cell:
             self.part()
+            carried = path.pipe.rate
             cell_asking.timed(path, segment, now)
+            if path.pipe.rate < _FADED * carried and self._paths.replaced(path):
+                self._withdraw(path, now)
         if self.apart:
             if path.standing.take_out(segment.begin, segment.end) is not None:
                 cell_asking.carried(path, None, segment)

@@ -42,7 +42,9 @@ class PipePath:
     doubtful: bool = False
     """It has been silent for too long: others are asked for what it was, and for all else."""
     void: int = 0
-    """Of a stream without order: others are asked for what requests before that clock asked for."""
+    """Of a stream without order: others are asked for what requests before that clock asked for,"""
+    void_at: float = -inf
+    """which were made before that time."""
     copies: set[int] = field(default_factory=set)
     """Numbers of asks that only find out whether it lives: their bytes are others' as well."""
     left: int | None = None

@@ -87,6 +87,10 @@ class Pipe:
         """Bytes that were asked for, and neither came nor are lost."""
         self.rate = 0.0
         """Bytes/second that it is thought to carry; 0: nobody knows."""
+        self._believed = 0.0
+        """Bytes/second that its sender may think yet that it carries,"""
+        self._believed_until = float("-inf")
+        """and for how long."""
         self.timeouts = self.lost = self.spared = 0
         """Timeouts; asks that were lost; those of them that were no sign of congestion."""
         self._segment = segment
@@ -135,6 +139,15 @@ class Pipe:
         """Seconds of silence after which all is lost (RFC 6298)."""
         return min(MOST_TIMEOUT, self._patience * self._backoff)
 
+    def carries(self, rate: float, now: float) -> None:
+        """It is thought to carry so many bytes/second from now on. What its sender gives it before
+        it can have heard of that was chosen as if it came as fast as before."""
+        if rate < self.rate:
+            if now >= self._believed_until:
+                self._believed = self.rate
+            self._believed_until = now + self.round_trip.smoothed
+        self.rate = rate
+
     def begin_request(self, now: float) -> int:
         """A request goes: its clock."""
         clock = self.clock
@@ -167,9 +180,8 @@ class Pipe:
         self.in_flight += size
         if self.rate:
             trip = self.round_trip.least if one.stood else 0.0
-            one.late_at = (
-                now + max(LEAST_TIMEOUT, self._patience - trip) + self.in_flight / self.rate
-            )
+            rate = max(self.rate, self._believed if now < self._believed_until else 0.0)
+            one.late_at = now + max(LEAST_TIMEOUT, self._patience - trip) + self.in_flight / rate
         self.congestion.sent(size, under_way=self.in_flight, now=now)
         self._newest = self._quiet = now
         self._reminded = False

@@ -102,6 +102,8 @@ class Endpoint:
         """Cells that have come before all that went in order."""
         self._retained = Retained()
         self._resumed_from = 0
+        self.resumed = False
+        """It has had another connection before."""
         self._replayed_until = float("-inf")
         self._asked_at = now
         """Bytes that the peer had when the present connection began."""
@@ -225,6 +227,10 @@ class Endpoint:
         self._retained.place(place, size, cell)
         return cell
 
+    def padded(self, size: int, *, place: int) -> None:
+        """A cell with nothing in it goes there."""
+        self._retained.pass_over(place, size)
+
     def farewell(self) -> bytes:
         """The last word, as this connection has it."""
         if self._filler is not None and self._retained.parted:
@@ -298,6 +304,7 @@ class Endpoint:
         """A new connection; the peer has `received` bytes of ours. Raises PeerError if not."""
         self._replayed += self._retained.rewind(received)
         self._resumed_from = received
+        self.resumed = True
         self._replayed_until = now + REPLAYED
         self.gate = self._gate(now, self._outbox.quantum)
         self._reporting = True

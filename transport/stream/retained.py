@@ -74,6 +74,12 @@ class Retained:
         self._cells[begin] = cell
         self._top = max(self._top, begin + size)
 
+    def pass_over(self, place: int, size: int) -> None:
+        """A cell goes there that says nothing, and never will."""
+        assert self._parted_at is not None
+        self._width = size
+        self._top = max(self._top, self._parted_at + place + size)
+
     def reported(self, received: int) -> None:
         """The peer has `received` bytes of the stream, modulo 2^32. A lie is not looked at."""
         gained = (received - self.start) % RECEIVED_MODULUS

@@ -282,6 +282,10 @@ class StreamLink:
         if self._endpoint.stirred:
             self.wake()
 
+    @property
+    def resumed(self) -> bool:
+        return self._endpoint is not None and self._endpoint.resumed
+
     def part(self, at: int, size: int) -> bytes | None:
         assert self._endpoint is not None
         return self._endpoint.part(self._loop.time(), at, size)
@@ -297,6 +301,10 @@ class StreamLink:
         if cell is not None:
             self._on_use()
         return cell
+
+    def padded(self, size: int, *, place: int) -> None:
+        assert self._endpoint is not None
+        self._endpoint.padded(size, place=place)
 
     def heard_cells(self, cells: Sequence[bytes]) -> None:
         assert self._endpoint is not None

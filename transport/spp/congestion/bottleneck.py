@@ -89,6 +89,8 @@ class BottleneckBased:
         """When packets left, and what had been delivered by then."""
         self._shown = 0.0
         """Bytes/second that it was seen to carry, last; 0: nothing was."""
+        self._before_fade = 0.0
+        """Bytes/second that it carried before it faded; 0: it has not, or is back."""
         self._tried = TriedRate()
         self._rates: deque[float] = deque([0.0], maxlen=_ROUNDS)
         """Most bytes/second of each round; the last is the present one."""
@@ -198,6 +200,7 @@ class BottleneckBased:
         """So many bytes have come of which nobody knows when they left: they count as carried."""
         self._under_way = max(0, self._under_way - size)
         self._delivered += size
+        self._usual.stood()
 
     def carries(self, rate: float, *, trip: float) -> None:
         """The path was seen to carry so many bytes/second, and no more; an answer takes some `trip`
@@ -206,7 +209,11 @@ class BottleneckBased:
         if _WAITED * trip < self._least < float("inf"):
             self._least = trip
         held = rate * self._least
-        if self._is_left(rate):
+        if rate >= _SEVERAL * self.rate and self._before_fade >= rate and not self._search:
+            # Seen by one cell: trips are those of the fade yet, and little is under way.
+            self._before_fade, self._again_at = 0.0, self._now + AGAIN
+            self._search = max(self._window(), held + self._more)
+        elif self._is_left(rate):
             if rate < _SEVERAL * self.rate:
                 self._tried.begin(rate, self._now)
             elif self._now >= self._again_at:  # too little to send when the search ended, perhaps
@@ -220,6 +227,7 @@ class BottleneckBased:
                 self._enough()
         if rate < _FADED * self.rate and held < float("inf"):
             # What came before tells nothing of it.
+            self._before_fade = max(self._before_fade, self.rate)
             self._rates.clear()
             self._rates.append(rate)
             self._enough()
@@ -254,7 +262,7 @@ class BottleneckBased:
         self._rates.clear()
         self._rates.append(0.0)
         self._search = float(_LEAST * self._segment)
-        self._carries = self._shown = 0.0
+        self._carries = self._shown = self._before_fade = 0.0
         self._tried.give_up()
         self._least, self._least_at = float("inf"), float("-inf")
         self._usual.forget()

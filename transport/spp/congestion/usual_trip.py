@@ -23,6 +23,11 @@ _NOTHING: Final = 0.003
 """Seconds; a round with so little has been as quick as can be."""
 _LITTLE: Final = 0.1
 """Of the least round trip."""
+_PACED: Final = 0.2
+"""Of the least round trip: so long waits the last of a window that stood, for it is given to its
+path faster than that carries it (transport/multipath/cell_sender.py);"""
+_STOOD: Final = 2
+"""in its round and in the next."""
 _MATTERS: Final = 2.5
 """Times what is always let be under way, which makes up for less;"""
 _MOST: Final = 2.0
@@ -44,6 +49,8 @@ class UsualTrip:
         """Bytes that had been when the round began."""
         self._settled = 0
         """Rounds since a search."""
+        self._stood = 0
+        """Rounds for which the queue lasts that what stood has made."""
 
     @property
     def rate(self) -> float:
@@ -53,6 +60,10 @@ class UsualTrip:
     def base(self, least: float) -> float:
         """Seconds of a round trip without our own queue, by the least one."""
         return min(least + self.more, _MOST * least) if self.more else least
+
+    def stood(self) -> None:
+        """Something came that was asked for before it was there."""
+        self._stood = _STOOD
 
     def came(self, trip: float) -> None:
         """Something came after so many seconds."""
@@ -67,6 +78,7 @@ class UsualTrip:
         self._begun_at, self._delivered = now, delivered
         self._sum, self._count = 0.0, 0
         self._settled = 0 if searching else self._settled + 1
+        self._stood = max(0, self._stood - 1)
 
     def see(self, least: float, *, own: float) -> None:
         """In this round there was no queue of ours. `own`: seconds that what is always let be under
@@ -80,6 +92,7 @@ class UsualTrip:
         """Soon after a search, this round's trips took longer than our own queue explains: a look
         is due. Later it is others' queue."""
         soon = _SETTLED <= self._settled < _SOON
+        own += _PACED * least if self._stood else 0.0
         return soon and not self.more and self._longer(least) > own
 
     def forget(self, rate: float = 0.0) -> None:
