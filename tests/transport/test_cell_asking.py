@@ -119,7 +119,7 @@ def test_what_comes_while_little_is_asked_for_says_nothing_of_what_a_path_carrie
     asked(one, 0.0)
     one.received(0, cell(0, 0, b"word"), 0.1)
     assert one.lag(1).behind >= 0.2 * 10_000 / 0.1
-    one.received(0, cell(1, 0, b"word"), 0.2)
+    one.received(0, cell(1, 0, b"word", sent=100), 0.2)
     assert one.lag(1).behind >= 0.2 * 10_000 / 0.12
 
 
@@ -206,3 +206,27 @@ def test_what_is_kept_no_more_since_a_path_has_faded_is_asked_for_again() -> Non
     one.kept(0, [ByteRange(22_000, 24_000)])
     assert one.owed(0) < before
     assert {22, 23} <= set(asked(one, 2.0)[1])
+
+
+def test_what_must_be_asked_for_again_is_though_all_windows_stand() -> None:
+    """Nothing more comes for what stands while all waits for the gap: a page waited for good."""
+    one = engine(0.1, 0.1)
+    for number, cells in asked(one, 0.0).items():
+        one.kept(number, [ByteRange(place * 1_000, (place + 1) * 1_000) for place in cells])
+    assert asked(one, 0.1) == {}
+    one.close(1)
+    assert asked(one, 0.2) == {0: list(range(10, 20))}
+    one.kept(0, [ByteRange(10_000, 20_000)])
+    assert asked(one, 0.4) == {}
+
+
+def test_a_queue_that_cells_have_waited_in_is_part_of_the_way() -> None:
+    """No round trip is measured of what stood, so nothing else tells of it."""
+    one = engine(0.1, 0.1)
+    asked(one, 0.0)
+    one.kept(0, [ByteRange(0, 10_000)])
+    one.given(0, [ByteRange(0, 10_000)], 1.0)
+    one.received(0, cell(0, 0, b"x" * 1_000, sent=1_000), 1.05)
+    quick = one.lag(0).behind
+    one.received(0, cell(1, 0, b"x" * 1_000, sent=1_000), 2.05)
+    assert one.lag(0).behind > quick + 0.5 * 10_000 / 0.1

@@ -318,6 +318,13 @@ def test_what_a_quicker_path_was_given_goes_over_a_slow_one_only_if_it_does_not_
     assert slow.kept == 2
 
 
+def test_a_copy_that_would_take_long_waits_for_longer() -> None:
+    _, _, slow = doubled()
+    slow.lags(LagWord(10 * SIZE, 400, 0, 0))
+    assert slow.give(1.0) == []
+    assert slow.due == 1.0 + 10 * SIZE / 400
+
+
 def test_of_what_has_come_by_another_path_nobody_waits_for_a_copy() -> None:
     world, _, slow = doubled()
     slow.give(1.0)

@@ -165,3 +165,25 @@ def test_what_one_cell_told_wrongly_the_next_train_mends() -> None:
     assert path.train.rate > 10_000.0
     path.paced(4, 125.0, 48_000.0)
     assert path.train.rate == pytest.approx(4_800.0, rel=0.1)
+
+
+def test_what_little_there_is_to_send_is_no_rate_where_none_is_known() -> None:
+    """Four empty cells within a second: a satellite of 50 Mbit/s was then given 300 bytes/s."""
+    path = Path(6_000_000.0, delay=0.3)
+    for number in range(4):
+        path.train.came(70, sent=300 * number, now=0.6 + 0.3 * number, asked=45_000.0)
+    assert path.train.rate == 0.0
+    path = Path(6_000_000.0, delay=0.3)
+    for number in range(30):
+        path.train.came(SIZE, sent=number, now=0.6 + 0.001 * number, asked=45_000.0)
+    assert path.train.rate > 1_000_000
+
+
+def test_what_the_newest_cell_has_waited_is_known() -> None:
+    path = Path(12_000.0)
+    assert path.train.waited == 0.0
+    path.burst(1, 0.0)
+    path.burst(4, 1.0)
+    assert path.train.waited == pytest.approx(3 * SIZE / 12_000.0, abs=0.002)
+    path.burst(1, 5.0)
+    assert path.train.waited == pytest.approx(0.0, abs=0.002)

@@ -38,7 +38,9 @@ _GRAIN: Final = 0.0005
 """Seconds; timers are no finer."""
 _OTHERS: Final = 1.0
 """Seconds: what another path was given, which was asked for it because it was late here, has come
-by then."""
+by then,"""
+_COPY: Final = 0.1
+"""or in the time of which a copy would take no more than this part."""
 
 
 class CellSender:
@@ -131,7 +133,8 @@ class CellSender:
             begin = self._kept[0]
             if self._stream.comes_sooner(begin, self.behind):
                 waits.add(self._kept.pop(0))
-                self._doubled[begin] = now + _OTHERS
+                copy = self._stream.size / self._rate if self._rate else 0.0
+                self._doubled[begin] = now + max(_OTHERS, copy / _COPY)
                 continue
             if not self._stream.filled(begin) and not self._fill(begin, now):
                 break
@@ -154,10 +157,10 @@ class CellSender:
         nobody is to wait for that."""
         begins: list[int] = []
         for begin, at in self._doubled.items():
-            if at > now and begin >= self._stream.purged:
-                self.due = at if self.due is None else min(self.due, at)
-                break
-            begins.append(begin)
+            if at <= now or begin < self._stream.purged:
+                begins.append(begin)
+            elif self.due is None or at < self.due:
+                self.due = at
         for begin in begins:
             self._forget(begin)
         word = [GivenWord(_ranges(begins, self._stream.size))] if begins else []

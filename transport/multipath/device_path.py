@@ -13,6 +13,9 @@ from transport.spp.edge.link import SppLink
 
 _GRAIN: Final = 0.001
 """Seconds; timers are no finer."""
+_PATIENCE: Final = 2.0
+"""Seconds at most: a path that was slow has a patience of minutes for long after, and one of which
+so long nothing comes at all is better replaced by another until it answers."""
 _NEARLY: Final = 0.2
 """Of what was said: another by less is not told,"""
 _AT_REST: Final = 0.04
@@ -55,7 +58,8 @@ class DevicePath:
         unanswered = self.link.unanswered()
         if not unanswered:
             return None
-        left = self.link.patience - min(unanswered, self.link.silent())
+        patience = min(self.link.patience, _PATIENCE)
+        left = patience - min(unanswered, self.link.silent())
         return left if left > _GRAIN else 0.0
 
     @property

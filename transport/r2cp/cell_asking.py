@@ -72,7 +72,8 @@ def carried(path: PipePath, one: Ask | None, segment: DataSegment) -> None:
 def timed(path: PipePath, segment: DataSegment, now: float) -> None:
     """A cell has come, which says when it was sent."""
     packet, control = path.asking.packet, path.pipe.congestion
-    path.train.came(packet - segment.spared, sent=segment.sent, now=now)
+    size, asked = packet - segment.spared, path.asking.window / path.pipe.round_trip.smoothed
+    path.train.came(size, sent=segment.sent, now=now, asked=asked)
     carries = path.train.rate
     path.pipe.carries(carries, now)
     if isinstance(control, BottleneckBased) and carries:

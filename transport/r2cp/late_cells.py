@@ -27,14 +27,14 @@ class LateCells:
 
     def __init__(self, paths: PathTable, stream: ReceivedStream) -> None:
         self._paths, self._stream = paths, stream
-        self._owed: list[Ask] = []
+        self._owed: list[ByteRange] = []
         """What paths that are doubted since will not bring."""
 
     def doubted(self, path: PipePath) -> None:
         """The path answers no more: what it owes is asked of another next."""
         owed = [one for one in path.pipe.under_way() if one.number not in path.copies]
         path.copies.update(one.number for one in owed)
-        self._owed += owed
+        self._owed += [ByteRange(one.begin, one.end) for one in owed]
 
     def due(self, path: PipePath) -> float | None:
         """When something is late over that path which another could bring; None: nothing is."""
@@ -49,19 +49,19 @@ class LateCells:
         for path in [path for _, path in self._paths.ready() if not path.doubtful]:
             if asks := late(path, now):
                 path.copies.update(one.number for one in asks)
-                yield from self._ask_other(path, asks, now)
+                there = [ByteRange(one.begin, one.end) for one in asks]
+                yield from self._ask_other(path, there, now)
 
     def _ask_other(
-        self, path: PipePath | None, asks: Sequence[Ask], now: float
+        self, path: PipePath | None, cells: Sequence[ByteRange], now: float
     ) -> Iterator[tuple[int, Req]]:
         other = self._paths.quickest(but=path)
         if other is None:
-            self._stream.ask_again(asks)
+            self._stream.ask_again(cells)
             return
         number = next(one for one, its in self._paths.items() if its is other)
         deq = self._stream.buffer.next
-        owed = [one for one in asks if one.begin >= deq and not _left_to(other, one)]
-        wanted = sorted(ByteRange(one.begin, one.end) for one in owed)
+        wanted = sorted(one for one in cells if one.begin >= deq and not _left_to(other, one))
         for at in range(0, len(wanted), RANGES):
             some = wanted[at : at + RANGES]
             blocks = other.asking.blocks(some)
@@ -69,7 +69,7 @@ class LateCells:
             yield number, other.asking.say(blocks, now, deq=deq, upto=some[-1].end, pull=True)
 
 
-def _left_to(path: PipePath, one: Ask) -> bool:
+def _left_to(path: PipePath, one: ByteRange) -> bool:
     """Leaves it to that path, if that was asked for the same; whether it was. Nobody else is to
     bring it then, so what the path loses is asked for again."""
     there = path.pipe.find(one.begin)

@@ -78,8 +78,10 @@ class PipePath:
     @property
     def delay(self) -> float:
         """Seconds that an answer takes now, as far as is known."""
-        rate = self.train.rate
-        return self.pipe.delay + (self.asking.packet / rate if rate else 0.0)
+        rate, delay = self.train.rate, self.pipe.delay
+        if not self.pipe.idle:  # of what stood no round trip tells
+            delay = max(delay, self.pipe.round_trip.least + self.train.waited)
+        return delay + (self.asking.packet / rate if rate else 0.0)
 
 
 class PathTable(dict[int, PipePath]):

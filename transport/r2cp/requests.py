@@ -109,11 +109,7 @@ class R2cpRequests:
         hasty = pending.begin == self._next or (path.pipe.fast and pending.holes)
         packets = int(min(asking.packets(hole=pending.holes), path.affords))
         if self.apart:
-            packets -= path.standing.size // asking.size
-            places = (self._places(path) - path.owed) // asking.size
-            if places < packets:
-                self.active.add(number)
-                packets = places
+            packets = self._beside_standing(number, path, packets)
         if packets <= 0:
             asking.delayed = None
             return None
@@ -127,6 +123,17 @@ class R2cpRequests:
         asking.ask(taken, pulled=True, now=now, kept=kept)
         upto = max(one.end for one in taken) if kept else self._next
         return asking.say(blocks, now, deq=self._next, upto=upto, pull=True)
+
+    def _beside_standing(self, number: int, path: PipePath, packets: int) -> int:
+        """How many of so many cells may be asked for beside those that stand. These leave room for
+        what must be asked for again: nothing need come for them while all waits for that."""
+        asking, pending = path.asking, self._stream.pending
+        left = packets - path.standing.size // asking.size
+        places = (self._places(path) - path.owed) // asking.size
+        if places < left:
+            self.active.add(number)
+            left = places
+        return max(left, min(packets, -(-pending.lacking // asking.size)))
 
     def _take(self, number: int, path: PipePath, packets: int, now: float) -> list[ByteRange]:
         """Ranges for at most so many segments, behind those that others will bring sooner."""

@@ -76,14 +76,25 @@ class TrainRate:
     def __init__(self) -> None:
         self.rate = 0.0
         """Bytes/second that it carries, as far as is known; 0: nothing is."""
+        self._asked = 0.0
+        """Bytes/second: while nothing is known, what is sent more slowly tells nothing."""
         self._cells: deque[_Cell] = deque(maxlen=_KEPT)
         self._total = 0
         self._look_at = float("-inf")
         self._least = _Least(float("inf"), 0, float("-inf"))
 
-    def came(self, size: int, *, sent: int, now: float) -> None:
+    @property
+    def waited(self) -> float:
+        """Seconds that the newest cell was on its way for longer than the quickest."""
+        if not self._cells:
+            return 0.0
+        newest = self._cells[-1]
+        return max(0.0, newest.came - newest.left - self._least.way)
+
+    def came(self, size: int, *, sent: int, now: float, asked: float = 0.0) -> None:
         """A cell of so many bytes, headers included, that was sent when the sender's clock showed
-        these milliseconds."""
+        these milliseconds. `asked`: bytes/second that the path is asked for."""
+        self._asked = asked
         cells, left = self._cells, self._left(sent, now)
         if cells and left < cells[-1].left:
             return  # overtaken
@@ -129,7 +140,8 @@ class TrainRate:
         size = last.before - first.before
         rate = size / here
         if here <= _AS_SENT * there:
-            self.rate = max(self.rate, rate)
+            if self.rate or rate >= self._asked:  # else it may be what little there was to send
+                self.rate = max(self.rate, rate)
         elif here >= _DRAWN_OUT * there:
             idle, spared = _idle(cells)
             if here - idle < least * _BUSY:

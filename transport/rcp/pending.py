@@ -37,6 +37,11 @@ class PendingRanges:
         return bool(self._holes)
 
     @property
+    def lacking(self) -> int:
+        """Bytes that must be asked for again."""
+        return sum(one.end - one.begin for one in self._holes)
+
+    @property
     def begin(self) -> int:
         """The first byte that is to be asked for."""
         return self._holes[0].begin if self._holes else self.next

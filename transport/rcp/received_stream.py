@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from transport.rcp.pending import PendingRanges
+from transport.rcp.pending import ByteRange, PendingRanges
 from transport.rcp.pipe import Ask, Pipe
 from transport.rcp.receive_buffer import ReceiveBuffer
 from transport.rcp.segments import DataSegment
@@ -72,7 +72,7 @@ class ReceivedStream:
         self.pending.limit = max(limit, self.buffer.next)
         self._withdraw(self.pending.limit)
 
-    def ask_again(self, asks: Iterable[Ask]) -> None:
+    def ask_again(self, asks: Iterable[Ask | ByteRange]) -> None:
         """They will not come: what of them has not come otherwise is to be asked for anew."""
         for one in asks:
             if not self.buffer.has(one.begin, one.end):
