@@ -14,8 +14,8 @@ from transport.spp.edge.link import SppLink
 _GRAIN: Final = 0.001
 """Seconds; timers are no finer."""
 _PATIENCE: Final = 2.0
-"""Seconds at most: a path that was slow has a patience of minutes for long after, and one of which
-so long nothing comes at all is better replaced by another until it answers."""
+"""Seconds at most: the patience of when a path was slow, half a minute perhaps, lasts for long; and
+one over which nothing at all comes for so long is better replaced until it answers."""
 _NEARLY: Final = 0.2
 """Of what was said: another by less is not told,"""
 _AT_REST: Final = 0.04

@@ -45,7 +45,7 @@ def kept(path: PipePath, ranges: Iterable[ByteRange]) -> list[Ask]:
         since = min(one.at, one.stood_since)
         if one.number in path.copies:
             path.copies.discard(one.number)
-        elif since < path.void_at:
+        elif since <= path.void_at:
             left.append(one)
         else:
             path.standing.add(begin, end, since=since)

@@ -44,7 +44,7 @@ class PipePath:
     void: int = 0
     """Of a stream without order: others are asked for what requests before that clock asked for,"""
     void_at: float = -inf
-    """which were made before that time."""
+    """which were made by that time."""
     copies: set[int] = field(default_factory=set)
     """Numbers of asks that only find out whether it lives: their bytes are others' as well."""
     left: int | None = None

@@ -133,6 +133,8 @@ class R2cpRequests:
         if places < left:
             self.active.add(number)
             left = places
+        if left >= packets or not pending.holes:
+            return left
         return max(left, min(packets, -(-pending.lacking // asking.size)))
 
     def _take(self, number: int, path: PipePath, packets: int, now: float) -> list[ByteRange]:
