@@ -333,6 +333,20 @@ def test_of_what_has_come_by_another_path_nobody_waits_for_a_copy() -> None:
     assert slow.due is None
 
 
+def test_what_has_come_is_looked_for_from_time_to_time() -> None:
+    """There may be as many as are kept, and each request says that more has come."""
+    world, quick, slow = doubled()
+    world.near.append(b"more")
+    quick.give(1.0)
+    slow.give(1.0)
+    world.stream.purge(2 * SIZE)
+    assert shown(slow.give(1.1)) == [GivenWord(ranges(1)), (1, b"")]
+    world.stream.purge(3 * SIZE)
+    assert slow.give(1.101) == []
+    assert slow.due == pytest.approx(1.11)
+    assert shown(slow.give(1.11)) == [GivenWord(ranges(2)), (2, b"")]
+
+
 def test_a_quicker_path_brings_at_once_what_a_slow_one_was_given() -> None:
     world, quick, slow = both_keep(1, 2)
     world.far.append(b"late")

@@ -41,6 +41,8 @@ _OTHERS: Final = 1.0
 by then,"""
 _COPY: Final = 0.1
 """or in the time of which a copy would take no more than this part."""
+_LOOK: Final = 0.01
+"""Seconds from one look through all these to the next: there may be as many as are kept."""
 
 
 class CellSender:
@@ -75,6 +77,10 @@ class CellSender:
         """Where cells begin that were asked for and are not filled, or not sent,"""
         self._doubled: dict[int, float] = {}
         """those that another path was given meanwhile, and when they go over this one as well,"""
+        self._look_at = self._double_due = float("-inf")
+        """When these may be looked through again, and when the first of them goes,"""
+        self._looked = 0
+        """where all before had come when they were last looked through."""
         self._asked: dict[int, int] = {}
         """and the clocks of the requests for all these."""
         self._dry = False
@@ -133,8 +139,7 @@ class CellSender:
             begin = self._kept[0]
             if self._stream.comes_sooner(begin, self.behind):
                 waits.add(self._kept.pop(0))
-                copy = self._stream.size / self._rate if self._rate else 0.0
-                self._doubled[begin] = now + max(_OTHERS, copy / _COPY)
+                self._leave_to_others(begin, now)
                 continue
             if not self._stream.filled(begin) and not self._fill(begin, now):
                 break
@@ -152,17 +157,31 @@ class CellSender:
             self._untold -= waits
         return [*said, *self._after_others(now)]
 
+    def _leave_to_others(self, begin: int, now: float) -> None:
+        """Another path was given that cell; it has come, perhaps."""
+        copy = self._stream.size / self._rate if self._rate else 0.0
+        due = now if begin < self._stream.purged else now + max(_OTHERS, copy / _COPY)
+        self._double_due = min(self._double_due, due) if self._doubled else due
+        self._doubled[begin] = due
+
     def _after_others(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
         """What another path was given, and has not brought by now; and an answer for what it has:
         nobody is to wait for that."""
-        begins: list[int] = []
-        for begin, at in self._doubled.items():
-            if at <= now or begin < self._stream.purged:
-                begins.append(begin)
-            elif self.due is None or at < self.due:
-                self.due = at
+        if not self._doubled:
+            return []
+        purged, look = self._stream.purged, self._double_due
+        if purged > self._looked:
+            look = min(look, self._look_at)
+        if now < look:
+            self.due = look if self.due is None else min(self.due, look)
+            return []
+        begins = [begin for begin, at in self._doubled.items() if at <= now or begin < purged]
         for begin in begins:
             self._forget(begin)
+        self._looked, self._look_at = purged, now + _LOOK
+        self._double_due = min(self._doubled.values(), default=self._look_at)
+        if self._doubled:
+            self.due = self._double_due if self.due is None else min(self.due, self._double_due)
         word = [GivenWord(_ranges(begins, self._stream.size))] if begins else []
         return [*word, *(self._segment(begin, now) for begin in begins)]
 

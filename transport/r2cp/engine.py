@@ -314,13 +314,6 @@ class R2cpEngine:
         path.persist.clear()
         self._ask_again(path, asks)
 
-    def _withdraw(self, path: PipePath, now: float) -> None:
-        """Others are asked for what stands there: a window of what it carried before, of which its
-        sender may have given away some that will not be here for long."""
-        for begin, end, _ in path.standing.withdraw():
-            self._stream.pending.put_back(begin, end)
-        path.void, path.void_at = path.pipe.clock, now
-
     def _ask_again(self, path: PipePath, asks: Iterable[Ask]) -> None:
         """What the path will not bring is pending again, unless it had only a copy of it."""
         self._stream.ask_again([one for one in asks if one.number not in path.copies])
@@ -353,7 +346,7 @@ class R2cpEngine:
             carried = path.pipe.rate
             cell_asking.timed(path, segment, now)
             if path.pipe.rate < _FADED * carried and self._paths.replaced(path):
-                self._withdraw(path, now)
+                self._late.faded(path, now)
         if self.apart:
             if path.standing.take_out(segment.begin, segment.end) is not None:
                 cell_asking.carried(path, None, segment)

@@ -36,6 +36,13 @@ class LateCells:
         path.copies.update(one.number for one in owed)
         self._owed += [ByteRange(one.begin, one.end) for one in owed]
 
+    def faded(self, path: PipePath, now: float) -> None:
+        """Others are asked for what stands there: a window of what it carried before, of which its
+        sender may have given away some that will not be here for long."""
+        for begin, end, _ in path.standing.withdraw():
+            self._stream.pending.put_back(begin, end)
+        path.void, path.void_at = path.pipe.clock, now
+
     def due(self, path: PipePath) -> float | None:
         """When something is late over that path which another could bring; None: nothing is."""
         due = _due(path)

@@ -35,6 +35,8 @@ _LONGER: Final = 2.0
 """by so many times what answers took, queue included,"""
 _MUCH: Final = 0.1
 """and by more than so many seconds: acknowledgements may wait."""
+_LESS: Final = 0.9
+"""Of what a path was thought to carry: less than that is a fall, more is how it varies."""
 _REMEMBERED: Final = 1024
 """Requests whose time is kept: an echo of an older one measures nothing."""
 
@@ -142,7 +144,7 @@ class Pipe:
     def carries(self, rate: float, now: float) -> None:
         """It is thought to carry so many bytes/second from now on. What its sender gives it before
         it can have heard of that was chosen as if it came as fast as before."""
-        if rate < self.rate:
+        if rate < _LESS * self.rate:
             if now >= self._believed_until:
                 self._believed = self.rate
             self._believed_until = now + self.round_trip.smoothed
