@@ -6,7 +6,7 @@ much; whoever keeps the bytes cuts them off and sends them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from hats.appointments import Appointments
 from hats.reservations import Reservations
@@ -32,7 +32,19 @@ class FarChoice(NamedTuple):
     skip: int
     """Bytes of its backlog that are left to others."""
     length: int
-    """Bytes behind these that may go."""
+    """Bytes behind these that may go,"""
+    last: bool = False
+    """which are its last: of these the last go first."""
+
+
+class FarChooser(Protocol):
+    """Who chooses that."""
+
+    def __call__(self, behind: int, now: float, *, ends: bool) -> FarChoice | None:
+        """What may go with so many bytes of what waits left to others; None: nothing.
+
+        `ends`: the last bytes of a component may go before those before them.
+        """
 
 
 class Multiplexer:
@@ -91,6 +103,13 @@ class Multiplexer:
         if self._reservations:
             self._reservations.sent(leaf, length, now)
         return grant
+
+    def grant_ahead(self, leaf: Node, length: int, now: float) -> Grant:
+        """So many of a leaf's last bytes go now, before those before them."""
+        self._tree.sent_ahead(leaf, length, now=now)
+        if self._reservations:
+            self._reservations.sent(leaf, length, now)
+        return Grant(leaf, length, False)
 
     def _next(self, now: float, most: int) -> Grant | None:
         tree = self._tree

@@ -1,8 +1,9 @@
 """Chooses what goes over a longer path: nothing that a quicker one would bring sooner.
 
 What waits is put in the order in which a page is worth it (hats/disciplines/tiers.py), level by
-level. So many bytes of that are left to the quicker paths; what stands behind may go the long way,
-as far as it can: a level that waits for the one before it can't.
+level. So many bytes of that are left to the quicker paths; what stands behind may go the long way.
+Of a component the next bytes do, and where there are none such, the last ones of one that is all
+here: a level in the middle would be taken for more than it shows before the one that it refines.
 
 To order all that waits for each cell would cost more than the cell where a page has many pictures,
 so the order is kept for a while that is the longer the more there is; lengths are read anew each
@@ -31,6 +32,9 @@ _KEPT: Final = 0.0001
 each, so this takes 2 to 6 % of a processor however many wait."""
 _LOOKS: Final = 64
 """Parts whose lengths are read anew, from the first one and from where the choice is looked for."""
+_MOST_AHEAD: Final = 2 << 20
+"""Bytes that may have gone before those before them, whose places the receiver keeps
+(transport/stream/reassembly.py)."""
 _OPEN: Final = 1 << 62
 """Where a leaf's last part ends: wherever the leaf does."""
 
@@ -59,6 +63,12 @@ class _Part(NamedTuple):
         return self.begin <= self.leaf.sent < self.end
 
     @property
+    def last(self) -> bool:
+        """They are the leaf's last ones, others are before them, and no more will come."""
+        leaf = self.leaf
+        return self.end == _OPEN and self.begin > leaf.sent and leaf.finished
+
+    @property
     def gone(self) -> bool:
         return not self.leaf.attached or self.leaf.sent >= self.end
 
@@ -74,6 +84,17 @@ def _fits(part: _Part, length: int, behind: int) -> FarChoice | None:
     return FarChoice(leaf, skip, length - skip) if skip < length or not skip else None
 
 
+def _ends(part: _Part, behind: int) -> FarChoice | None:
+    """What of a part at a leaf's end may go, with so many bytes left to others."""
+    if not part.last:
+        return None
+    leaf, end = part.leaf, part.leaf.sent + part.leaf.backlog
+    if not leaf.attached or leaf.limit < end or commanded(leaf):
+        return None
+    length = end - part.begin - max(0, behind)
+    return FarChoice(leaf, leaf.backlog - length, length, last=True) if length > 0 else None
+
+
 class LongWay:
     """What waits in one device's tree."""
 
@@ -84,27 +105,38 @@ class LongWay:
         self._before: list[int] = [0]
         """Bytes before each of them, as it was then."""
         self._next_ones: list[int] = []
-        """Places of those that were their leaf's next one, rising."""
+        """Places of those that were their leaf's next one, rising,"""
+        self._last_ones: list[int] = []
+        """and of those that were its last and not its next."""
+        self._ahead = 0
+        """Bytes that had gone before those before them, by then."""
         self._first = 0
         """Those before have gone."""
         self._ordered_until = float("-inf")
         self.looks = 0
         """Parts that were looked at so far: work."""
 
-    def choose(self, behind: int, now: float) -> FarChoice | None:
-        """What may go with so many bytes left to others; None: nothing."""
+    def choose(self, behind: int, now: float, *, ends: bool = False) -> FarChoice | None:
+        """What may go with so many bytes left to others (`FarChooser`)."""
         self._tree.settle()
         if now >= self._ordered_until:
             self._order(now)
         self._skip_gone()
-        before, place = 0, self._first
+        before, place, end = 0, self._first, None
         for part in self._parts[place : place + _LOOKS]:
             self.looks += 1
             length = part.length
             if (choice := _fits(part, length, behind - before)) is not None:
                 return choice
+            if ends:
+                end = end or _ends(part, behind - before)
             before, place = before + length, place + 1
-        return self._choose_behind(place, behind, grown=before - self._before[place])
+        grown = before - self._before[place]
+        if (choice := self._choose_behind(place, behind, grown=grown)) is not None:
+            return choice
+        if not ends or self._ahead >= _MOST_AHEAD:
+            return None
+        return end or self._choose_end(place, behind, grown=grown)
 
     def _choose_behind(self, place: int, behind: int, *, grown: int) -> FarChoice | None:
         """The same from that part on. `grown`: bytes by which there are more before a part than
@@ -124,6 +156,18 @@ class LongWay:
             at += 1
         return None
 
+    def _choose_end(self, place: int, behind: int, *, grown: int) -> FarChoice | None:
+        """The same of what is at some leaf's end."""
+        place = max(place, bisect_right(self._before, behind - grown) - 1)
+        ones = self._last_ones
+        at = bisect_left(ones, place)
+        for one in ones[at : at + _LOOKS]:
+            self.looks += 1
+            choice = _ends(self._parts[one], behind - self._before[one] - grown)
+            if choice is not None:
+                return choice
+        return None
+
     def _skip_gone(self) -> None:
         """What has gone is looked at no more; the order is kept for so short that little is."""
         while self._first < len(self._parts) and self._parts[self._first].gone:
@@ -135,6 +179,8 @@ class LongWay:
         self._parts = sorted(part for leaf in leaves for part in self._parts_of(leaf))
         self._before = [0, *accumulate(part.length for part in self._parts)]
         self._next_ones = [at for at, one in enumerate(self._parts) if one.next]
+        self._last_ones = [at for at, one in enumerate(self._parts) if one.last]
+        self._ahead = sum(leaf.ahead for leaf in leaves)
         self._first = 0
         looks = max(len(leaves), len(self._parts))
         self._ordered_until = now + _KEPT * looks

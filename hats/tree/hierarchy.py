@@ -185,16 +185,8 @@ class Hierarchy:
 
         Returns whether they were its last; then the leaf has left.
         """
-        leaf.served_at = now
         leaf.sent += length
-        leaf.backlog -= length
-        child, parent = leaf, leaf.parent
-        while parent is not None:
-            parent.sent += length
-            parent.backlog -= length
-            if child.ready:
-                parent.scheduler.charge(child, length)  # type: ignore[union-attr]
-            child, parent = parent, parent.parent
+        self._charge(leaf, length, now)
         if leaf.sent == leaf.next_mark:
             pass_marks(leaf)
             changed(leaf)
@@ -209,6 +201,26 @@ class Hierarchy:
             return True
         self._stop(leaf)
         return False
+
+    def sent_ahead(self, leaf: Node, length: int, *, now: float) -> None:
+        """So many bytes at the end of a leaf that is finished go before those before them, of which
+        there are some: its marks are reached as if these were still to come."""
+        check_leaf(leaf)
+        if not leaf.finished or not 0 < check_bytes(length) < leaf.backlog:
+            raise HierarchyError(f"{leaf!r} has no {length} bytes behind others at its end")
+        leaf.ahead += length
+        self._charge(leaf, length, now)
+
+    def _charge(self, leaf: Node, length: int, now: float) -> None:
+        leaf.served_at = now
+        leaf.backlog -= length
+        child, parent = leaf, leaf.parent
+        while parent is not None:
+            parent.sent += length
+            parent.backlog -= length
+            if child.ready:
+                parent.scheduler.charge(child, length)  # type: ignore[union-attr]
+            child, parent = parent, parent.parent
 
     def set_marks(self, leaf: Node, marks: Sequence[int]) -> None:
         """The absolute offsets, bytes, at which the leaf's fidelity levels end, coarse to fine."""

@@ -36,6 +36,7 @@ class Node:
     """One node; identity is equality. Byte counts of an interior node sum its subtree's."""
 
     __slots__ = (
+        "ahead",
         "arrived",
         "attached",
         "backlog",
@@ -83,8 +84,7 @@ class Node:
         self.keep = False
         """Interior: stays although it has no children."""
 
-        self.kind = ""
-        self.order = 0
+        self.kind, self.order = "", 0
         self.weight = 1.0
         self.priority = 0
         """Higher goes first."""
@@ -98,6 +98,8 @@ class Node:
         self.backlog = 0
         """Bytes queued."""
         self.sent = 0
+        self.ahead = 0
+        """Bytes at its end that have gone before those before them: neither queued nor `sent`."""
         self.marks: tuple[int, ...] = ()
         """Absolute offsets, bytes, at which fidelity levels end."""
         self.level_reached = 0
@@ -136,7 +138,7 @@ class Node:
     @property
     def total(self) -> int:
         """Bytes of the component, as far as is known."""
-        return self.sent + self.backlog if self.size is None else self.size
+        return self.sent + self.backlog + self.ahead if self.size is None else self.size
 
     def __repr__(self) -> str:
         what = self.scheduler.name if self.scheduler is not None else self.kind or "leaf"

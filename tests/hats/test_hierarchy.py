@@ -148,6 +148,36 @@ def test_counts_go_up_the_path() -> None:
         tree.hierarchy.unqueue(tree.image, 1)
 
 
+def test_bytes_at_the_end_may_go_before_those_before_them() -> None:
+    """As over a longer path. What is reached of the leaf is told by those that went in turn."""
+    tree = Tree()
+    tree.hierarchy.set_marks(tree.image, (300, 1_000))
+    tree.hierarchy.enqueue(tree.image, 1_000)
+    tree.hierarchy.finish(tree.image)
+    tree.hierarchy.sent_ahead(tree.image, 400, now=2.0)
+    tree.hierarchy.sent_ahead(tree.image, 350, now=2.0)
+    assert (tree.image.sent, tree.image.ahead, tree.image.total) == (0, 750, 1_000)
+    assert tree.image.level_reached == 0
+    assert tree.image.served_at == 2.0
+    for node in (tree.doc, tree.app, tree.root):
+        assert (node.sent, node.backlog) == (750, 250)
+    assert [tree.serve().length for _ in range(3)] == [100, 100, 50]
+    assert not tree.image.attached
+    assert tree.root.sent == 1_000
+
+
+def test_nothing_goes_ahead_of_what_is_not_there() -> None:
+    tree = Tree()
+    tree.hierarchy.enqueue(tree.image, 1_000)
+    with pytest.raises(HierarchyError, match="no 10 bytes"):
+        tree.hierarchy.sent_ahead(tree.image, 10, now=0.0)  # more may come behind them
+    tree.hierarchy.finish(tree.image)
+    for length in (0, 1_000):
+        with pytest.raises(HierarchyError, match=f"no {length} bytes"):
+            tree.hierarchy.sent_ahead(tree.image, length, now=0.0)
+    assert tree.image.backlog == tree.root.backlog == 1_000
+
+
 def test_taking_back_all_of_a_finished_leaf_leaves_its_end_to_send() -> None:
     tree = Tree()
     tree.hierarchy.enqueue(tree.image, 50)

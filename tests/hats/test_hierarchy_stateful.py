@@ -114,6 +114,19 @@ class HierarchyMachine(RuleBasedStateMachine):
         self.tree.unqueue(leaf, nbytes)
         self.leaves[leaf].backlog -= nbytes
 
+    @precondition(has_leaves)
+    @rule(at=PICK, part=st.floats(0, 1))
+    def send_ahead(self, at: int, part: float) -> None:
+        leaf = self.leaf(at)
+        model = self.leaves[leaf]
+        nbytes = int(model.backlog * part)
+        if model.finished and 0 < nbytes < model.backlog:
+            self.tree.sent_ahead(leaf, nbytes, now=0.0)
+            model.backlog -= nbytes
+        else:
+            with pytest.raises(HierarchyError):
+                self.tree.sent_ahead(leaf, nbytes, now=0.0)
+
     @rule(at=PICK)
     def finish(self, at: int) -> None:
         node = self.anyone(at)

@@ -24,9 +24,9 @@ class WaitingPage:
         self.tree.enqueue(leaf, size)
         return leaf
 
-    def chosen(self, behind: int) -> tuple[str, int, int] | None:
+    def chosen(self, behind: int, *, ends: bool = False) -> tuple[str, int, int] | None:
         """Whose bytes, how many of its next ones are left to others, how many may go."""
-        choice = LongWay(self.tree).choose(behind, 0.0)
+        choice = LongWay(self.tree).choose(behind, 0.0, ends=ends)
         return None if choice is None else (choice.leaf.name, choice.skip, choice.length)
 
 
@@ -53,6 +53,56 @@ def test_a_level_does_not_go_before_the_one_that_it_refines() -> None:
     page = news()
     page.add("film", "media", 100_000)
     assert page.chosen(14_000) == ("film", 0, 100_000)
+
+
+def test_the_end_of_a_component_that_is_all_here_goes_where_nothing_else_can() -> None:
+    """The finest level of either picture: whatever is before that the others are to bring."""
+    page = news()
+    for name in ("one", "two"):
+        page.tree.finish(page.document.children[name])
+    assert page.chosen(13_500, ends=True) == ("two", 1_500, 500), "what is next goes first"
+    assert page.chosen(14_000, ends=True) == ("one", 9_000, 21_000)
+    assert page.chosen(28_000, ends=True) == ("one", 9_000, 21_000)
+    assert page.chosen(28_000 + 1_000, ends=True) == ("one", 10_000, 20_000)
+    assert page.chosen(28_000 + 21_000, ends=True) == ("two", 9_000, 21_000)
+    assert page.chosen(28_000 + 42_000, ends=True) is None
+    assert page.chosen(14_000) is None, "over a path that carries no more than others"
+
+
+def test_what_has_gone_ahead_leaves_the_end_of_what_is_left() -> None:
+    page = news()
+    leaf = page.document.children["one"]
+    page.tree.finish(leaf)
+    page.tree.sent_ahead(leaf, 20_500, now=0.0)
+    assert page.chosen(28_000, ends=True) == ("one", 9_000, 500)
+    page.tree.sent_ahead(leaf, 500, now=0.0)
+    assert page.chosen(14_000, ends=True) == ("one", 2_000, 7_000), (
+        "and the level before that is the last"
+    )
+    assert page.tree.statistics().backlog == 10_000 + 30_000 + 9_000
+
+
+def test_the_end_of_what_is_to_stop_before_it_does_not_go() -> None:
+    page = news()
+    leaf = page.document.children["one"]
+    page.tree.finish(leaf)
+    page.tree.set_limit(leaf, 9_000)
+    assert page.chosen(14_000, ends=True) is None
+    page.tree.set_limit(leaf, None)
+    page.tree.disable(leaf, by=page.tree.root)
+    assert page.chosen(14_000, ends=True) is None
+
+
+def test_what_has_gone_ahead_is_bounded() -> None:
+    """The receiver holds it until all before it is there."""
+    page = WaitingPage()
+    for name in ("one", "two"):
+        page.tree.finish(page.add(name, "image", 3_000_000, 100_000, 900_000, 3_000_000))
+    leaf = page.document.children["one"]
+    page.tree.sent_ahead(leaf, 2_000_000, now=0.0)
+    assert page.chosen(2_000_000, ends=True) == ("two", 1_000_000, 2_000_000)
+    page.tree.sent_ahead(page.document.children["two"], 98_000, now=0.0)
+    assert page.chosen(2_000_000, ends=True) is None
 
 
 def test_the_rest_of_a_film_that_has_begun_is_behind_all_pictures() -> None:

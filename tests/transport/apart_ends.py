@@ -59,7 +59,9 @@ class ApartSource:
     def next_near(self, *, now: float, most: int) -> list[Data | Control]:
         return [*self.next_said(now=now), *self._take(0, most)]
 
-    def next_far(self, *, now: float, most: int, behind: int) -> list[Data | Control]:
+    def next_far(
+        self, *, now: float, most: int, behind: int, ends: bool = False
+    ) -> list[Data | Control]:
         return self._take(behind, most)
 
     def dropped(self) -> list[int]:

@@ -31,7 +31,7 @@ class Tickets:
         self.stream.part()
         self.stream.choose = self._choose
 
-    def _choose(self, place: int, behind: int) -> bytes | None:
+    def _choose(self, place: int, behind: int, *, ends: bool) -> bytes | None:
         waiting = self.far if behind else self.near
         return waiting.popleft() if waiting else None
 
@@ -206,7 +206,7 @@ def test_a_slow_paths_next_cell_is_chosen_for_when_it_will_be_there(
     """The first takes the path two seconds, in which others bring much of what waits."""
     world, asked = Tickets(), list[int]()
 
-    def choose(place: int, behind: int) -> bytes:
+    def choose(place: int, behind: int, *, ends: bool) -> bytes:
         asked.append(behind)
         return b"x"
 
@@ -221,7 +221,7 @@ def test_a_slow_paths_next_cell_is_chosen_for_when_it_will_be_there(
 def test_a_quick_paths_next_cell_is_chosen_for_now() -> None:
     world, asked = Tickets(), list[int]()
 
-    def choose(place: int, behind: int) -> bytes:
+    def choose(place: int, behind: int, *, ends: bool) -> bytes:
         asked.append(behind)
         return b"x"
 
@@ -231,6 +231,27 @@ def test_a_quick_paths_next_cell_is_chosen_for_now() -> None:
     world.stream.choose = choose
     assert filled(sender.give(1.0)) == 2
     assert asked == [SIZE, SIZE]
+
+
+@pytest.mark.parametrize(
+    ("rate", "others", "may"), [(0, 0, False), (8, 2, False), (9, 2, True), (9, 3, False)]
+)
+def test_the_ends_of_components_go_over_a_path_that_carries_most(
+    rate: int, others: int, *, may: bool
+) -> None:
+    """With less of a difference, half of a page would wait for a fade of this path."""
+    world, asked = Tickets(), list[bool]()
+
+    def choose(place: int, behind: int, *, ends: bool) -> bytes:
+        asked.append(ends)
+        return b"x"
+
+    sender = CellSender(world.stream)
+    sender.lags(LagWord(SIZE, rate * SIZE, others * SIZE, 0))
+    sender.received(pull(0, 1), 0.0)
+    world.stream.choose = choose
+    assert filled(sender.give(1.0)) == 1
+    assert asked == [may]
 
 
 def test_as_much_is_kept_as_the_receiver_has_places_for_and_has_taken_in() -> None:

@@ -73,7 +73,8 @@ class TreeInCells:
         while most:
             most -= 1
             behind = chance.choice([0, 2_000, 8_000])
-            cell = self.filler.next_cell(0.0, 1_160, behind=behind)
+            ends = chance.random() < 0.5
+            cell = self.filler.next_cell(0.0, 1_160, behind=behind, ends=ends)
             if cell is not None:
                 self.cells.append(cell)
             elif not behind:
@@ -219,6 +220,26 @@ def test_what_waits_gives_way_in_the_tree_as_it_goes() -> None:
     assert world.outbox.next_far(now=0.0, most=5_000, behind=1_000) == []
     near = [*world.outbox.next_near(now=0.0, most=500), *world.outbox.next_near(now=0.0, most=900)]
     assert near == [Data(2, bytes(500), False, 0), Data(2, bytes(500), False, 500)]
+    assert outgoing.closed
+
+
+def test_the_end_of_a_picture_may_go_first_and_says_that_it_is_the_end() -> None:
+    world = TreeInCells()
+    outgoing = world.open(2, 300, 700, 3_000)
+    outgoing.write(bytes(3_000))
+    outgoing.finish()
+    far = world.outbox.next_far(now=0.0, most=1_000, behind=700, ends=True)
+    assert far[-1] == Data(2, bytes(1_000), True, 2_000)
+    assert world.outbox.next_far(now=0.0, most=1_000, behind=700, ends=True) == [
+        Data(2, bytes(1_000), False, 1_000)
+    ]
+    assert world.outbox.next_far(now=0.0, most=1_000, behind=1_000, ends=True) == []
+    near = [one for _ in range(3) for one in world.outbox.next_near(now=0.0, most=5_000)]
+    assert [(one.offset, len(one.payload)) for one in near if isinstance(one, Data)] == [
+        (0, 300),
+        (300, 400),
+        (700, 300),
+    ]
     assert outgoing.closed
 
 

@@ -176,7 +176,9 @@ class ToldOutbox:
         near, self.near = self.near, []
         return near
 
-    def next_far(self, *, now: float, most: int, behind: int) -> list[Data | Control]:
+    def next_far(
+        self, *, now: float, most: int, behind: int, ends: bool = False
+    ) -> list[Data | Control]:
         far, self.far = self.far, []
         return far
 

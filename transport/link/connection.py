@@ -74,11 +74,12 @@ class ApartCarried(Carried, Protocol):
         """The last bytes that have an order, behind so many; with them cells of that size are full.
         None: all have an order. To be asked again later."""
 
-    def next_cell(self, size: int, *, place: int, behind: int) -> bytes | None:
+    def next_cell(self, size: int, *, place: int, behind: int, ends: bool) -> bytes | None:
         """A cell, chosen now, for these bytes of the stream, counted from where the order ended.
 
         `behind`: bytes that others will have brought by the time that this one could; 0: it goes by
-        the quickest path. None: nothing is to go this way now.
+        the quickest path. `ends`: the last bytes of a component may go before what others are to
+        bring of it. None: nothing is to go this way now.
         """
 
     def padded(self, size: int, *, place: int) -> None:

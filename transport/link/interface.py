@@ -153,8 +153,11 @@ class ApartOutbox(Outbox, Protocol):
     def next_near(self, *, now: float, most: int) -> list[Data | Control]:
         """What goes next, with what introduces it."""
 
-    def next_far(self, *, now: float, most: int, behind: int) -> list[Data | Control]:
-        """What goes next of what stands behind the first so many bytes."""
+    def next_far(
+        self, *, now: float, most: int, behind: int, ends: bool = False
+    ) -> list[Data | Control]:
+        """What goes next of what stands behind the first so many bytes. `ends`: the last bytes of a
+        component may go before those before them."""
 
     def dropped(self) -> list[int]:
         """Components of which something has gone and no more will, since this was last asked."""

@@ -36,6 +36,9 @@ _SLOW: Final = 0.05
 """Seconds for which a path is taken, from which on what follows is chosen for that time."""
 _GRAIN: Final = 0.0005
 """Seconds; timers are no finer."""
+_SEVERAL: Final = 4
+"""Times what all others do that a path carries over which the ends of components go as well: where
+it fades others are waited for, but for what is in their queues already."""
 _OTHERS: Final = 1.0
 """Seconds: what another path was given, which was asked for it because it was late here, has come
 by then,"""
@@ -192,7 +195,8 @@ class CellSender:
             self.due, self._late = self._at, _LATE
             return False
         wait = self._free - now if self.behind and self._free > now + _SLOW else 0.0
-        if not self._stream.fill(begin, self.behind + int(wait * self._others)):
+        behind, ends = self.behind + int(wait * self._others), self._carries_most
+        if not self._stream.fill(begin, behind, ends=ends):
             self._dry, self.due = True, self._stream.stale_at(begin)
             if wait:
                 self.due = min(self._free, self.due or self._free)
@@ -204,6 +208,10 @@ class CellSender:
             took *= _FASTER
             self._free = min(max(self._free, now) + took, now + _BURST * took)
         return True
+
+    @property
+    def _carries_most(self) -> bool:
+        return self._rate > _SEVERAL * self._others
 
     def _pad(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
         """There is nothing to fill cells with: what tells what the path carries."""

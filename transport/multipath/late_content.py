@@ -10,7 +10,7 @@ whoever asks again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from transport.rcp.send_buffer import SendBuffer
 from transport.rcp.settings import LARGEST
@@ -22,9 +22,17 @@ _REST: Final = 1.0
 _PADDING: Final = b"\0".ljust(1 << 14, b"\xff")
 """A cell that begins with a 0 is empty, whatever follows (transport/stream/cell.py)."""
 
-Choose = Callable[[int, int], bytes | None]
-"""A cell for these bytes of the stream, counted from where the order ended; with so many that
-others bring sooner. None: there is none for that path."""
+
+class Choose(Protocol):
+    """Who fills cells."""
+
+    def __call__(self, place: int, behind: int, *, ends: bool) -> bytes | None:
+        """A cell for these bytes of the stream, counted from where the order ended. None: there is
+        none for that path.
+
+        `behind`: bytes that others bring sooner; `ends`: what is last of a component may go before
+        what others are to bring of it.
+        """
 
 
 class FilledCell(NamedTuple):
@@ -43,8 +51,7 @@ class LateStream:
     def __init__(self, *, capacity: int, size: int, clock: Callable[[], float]) -> None:
         """`capacity`: bytes that the receiver may lack; `size`: of a cell."""
         self.ordered = SendBuffer(capacity)
-        self.choose: Choose = lambda place, behind: None
-        """Who fills cells."""
+        self.choose: Choose = lambda place, behind, *, ends: None
         self.on_padded: Callable[[int], None] = lambda place: None
         """Told of each that is filled with nothing before anything is behind it, by its place."""
         self.size = size
@@ -102,8 +109,8 @@ class LateStream:
             return True
         return begin in self._cells and self._cells[begin].behind < behind
 
-    def fill(self, begin: int, behind: int) -> bool:
-        """Has a cell filled, if there is anything for its path; whether it is."""
+    def fill(self, begin: int, behind: int, *, ends: bool = False) -> bool:
+        """Has a cell filled, if there is anything for its path (`Choose`); whether it is."""
         if begin in self._cells:
             return True
         if begin + self.size > self.purged + self.ordered.capacity:
@@ -111,7 +118,7 @@ class LateStream:
         now = self._clock()
         # The receiver has no more places behind it.
         full = self.top - begin > self.ordered.capacity // 4
-        data = None if full else self.choose(begin - self.origin, behind)
+        data = None if full else self.choose(begin - self.origin, behind, ends=ends)
         if data is not None:
             self._filled_at = now
             self._put(begin, data, now, behind)

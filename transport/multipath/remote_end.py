@@ -212,13 +212,13 @@ class RemoteEnd(MultipathEnd):
         self._stream.on_padded = self._padded
         return True
 
-    def _choose(self, place: int, behind: int) -> bytes | None:
+    def _choose(self, place: int, behind: int, *, ends: bool) -> bytes | None:
         if self._last is not None:
             last, self._last = self._last, None
             return last
         if self._apart is None:
             return None
-        return self._apart.next_cell(self._size, place=place, behind=behind)
+        return self._apart.next_cell(self._size, place=place, behind=behind, ends=ends)
 
     def _padded(self, place: int) -> None:
         if self._apart is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hats.multiplexer import FarChoice, Grant, Multiplexer
+from hats.multiplexer import FarChooser, Grant, Multiplexer
 from hats.tree.hierarchy import Hierarchy
 from hats.tree.node import Node
 from transport.sending.outgoing import Budget, Introduction, Outgoing
@@ -29,9 +29,9 @@ class TreeOutbox:
         budget: Budget,
         *,
         wake: Callable[[], None],
-        far: Callable[[int, float], FarChoice | None] = lambda behind, now: None,
+        far: FarChooser = lambda behind, now, *, ends: None,
     ) -> None:
-        """`far`: what may go a longer way now, with so many bytes of what waits left to others."""
+        """`far`: what may go a longer way now."""
         self._far = far
         self._dropped: set[int] = set()
         self._apart = False
@@ -137,12 +137,18 @@ class TreeOutbox:
         grant = self.multiplexer.next_quantum(now, most)
         return said if grant is None else [*said, *self._pieces(grant)]
 
-    def next_far(self, *, now: float, most: int, behind: int) -> list[Data | Control]:
-        chosen = self._far(behind, now)
+    def next_far(
+        self, *, now: float, most: int, behind: int, ends: bool = False
+    ) -> list[Data | Control]:
+        chosen = self._far(behind, now, ends=ends)
         if chosen is None:
             self._budget.skipped(behind)
             return []
-        grant = self.multiplexer.grant(chosen.leaf, min(chosen.length, most), now)
+        leaf, length = chosen.leaf, min(chosen.length, most)
+        if chosen.last:
+            grant = self.multiplexer.grant_ahead(leaf, length, now)
+            return [*self.next_said(now=now), *self._pieces(grant, skip=leaf.backlog)]
+        grant = self.multiplexer.grant(leaf, length, now)
         return [*self.next_said(now=now), *self._pieces(grant, skip=chosen.skip)]
 
     def dropped(self) -> list[int]:

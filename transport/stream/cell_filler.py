@@ -42,12 +42,13 @@ class CellFiller:
             self._record(CellRecord(RecordKind.BEGUN, b"", component, sent))
 
     def next_cell(
-        self, now: float, size: int, *, behind: int = 0, urgent: bool = False
+        self, now: float, size: int, *, behind: int = 0, ends: bool = False, urgent: bool = False
     ) -> bytes | None:
         """A cell of at most so many bytes; None: there is nothing for this path.
 
         `behind`: bytes of what waits that others will have brought by the time that this cell
-        could; 0: it goes by the quickest path. `urgent`: control alone.
+        could; 0: it goes by the quickest path. `ends`: the last bytes of a component may go before
+        what others are to bring of it. `urgent`: control alone.
         """
         number, after = self._cells + 1, self._encoded + _AHEAD
         filling = _Filling(CellBuilder(size, number=number, after=after))
@@ -55,7 +56,7 @@ class CellFiller:
         if not behind:
             self._fill_near(now, filling, urgent=urgent)
         elif not urgent:
-            self._fill_far(now, filling, behind)
+            self._fill_far(now, filling, behind, ends=ends)
         cell = filling.cell()
         self._cells += cell is not None
         return cell
@@ -90,9 +91,10 @@ class CellFiller:
             data = replace(data, payload=data.payload[:room], last=False)
         filling.put(after, data)
 
-    def _fill_far(self, now: float, filling: _Filling, behind: int) -> None:
+    def _fill_far(self, now: float, filling: _Filling, behind: int, *, ends: bool) -> None:
         while (room := filling.builder.room) >= _LEAST:
-            chosen = self._hear(self._outbox.next_far(now=now, most=room, behind=behind))
+            far = self._outbox.next_far(now=now, most=room, behind=behind, ends=ends)
+            chosen = self._hear(far)
             if chosen and filling.takes(chosen[0].after, self._behind):
                 filling.put(*chosen.pop(0))
             # Pieces of which one fits, because others lie between that have gone; or none does.

@@ -209,13 +209,15 @@ class Endpoint:
         self.gate.on_sent(now, len(word))
         return word
 
-    def next_cell(self, now: float, size: int, *, place: int, behind: int) -> bytes | None:
+    def next_cell(
+        self, now: float, size: int, *, place: int, behind: int, ends: bool
+    ) -> bytes | None:
         """A cell, chosen now, which takes so many bytes of the stream from `place` on, counted from
         where it lost its order. None: there is nothing for this path (`CellFiller.next_cell`)."""
         assert self._filler is not None
         self._asked_at = now
         self.gate.quantum = self._outbox.quantum
-        cell = self._filler.next_cell(now, size, behind=behind)
+        cell = self._filler.next_cell(now, size, behind=behind, ends=ends)
         if cell is None:
             if not behind:
                 self._asked_rate.dry(now)

@@ -290,11 +290,11 @@ class StreamLink:
         assert self._endpoint is not None
         return self._endpoint.part(self._loop.time(), at, size)
 
-    def next_cell(self, size: int, *, place: int, behind: int) -> bytes | None:
+    def next_cell(self, size: int, *, place: int, behind: int, ends: bool) -> bytes | None:
         assert self._endpoint is not None
         now = self._loop.time()
         try:
-            cell = self._endpoint.next_cell(now, size, place=place, behind=behind)
+            cell = self._endpoint.next_cell(now, size, place=place, behind=behind, ends=ends)
         except Exception as error:  # as above
             self.close(LinkError(f"the session failed to choose what to send: {error}"))
             raise
