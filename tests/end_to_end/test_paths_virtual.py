@@ -46,10 +46,12 @@ async def _loads(
     longer: int | None = None,
     seconds: float = 0.5,
     dead: int | None = None,
+    died: int | None = None,
 ) -> list[PathsLoad]:
     """A page after the other, each after a rest. `joins`: another path does, while the first page
     comes. `longer`: the path that takes so many seconds each way from the second page on. `dead`:
-    the one that carries nothing from before the third page until before the fifth."""
+    the one that carries nothing from before the third page until before the fifth. `died`: the one
+    that carries nothing from the rest before the third page on."""
     loads = []
     services = Services(Shelf(PAGES), MADE)
     async with paths_pair([profile(name) for name in names], services, [Default()]) as (
@@ -57,6 +59,8 @@ async def _loads(
         paths,
     ):
         for one in PAGES:
+            if died is not None and one is PAGES[2]:
+                paths.cut(died)
             await asyncio.sleep(REST)
             if longer is not None and one is PAGES[1]:
                 paths.set_delay(longer, seconds)
@@ -182,6 +186,17 @@ def test_a_fat_satellite_takes_no_places_from_the_quick_path(quick: str, complet
         assert two.text <= 1.1 * one.text + 0.01
         assert two.painted <= 1.1 * one.painted + 0.01
         assert two.complete <= complete * one.complete
+
+
+@pytest.mark.parametrize("quick", ["384k", "1.6M"])
+def test_a_fat_satellite_that_died_at_rest_costs_the_next_page_nothing(quick: str) -> None:
+    """Its sender never heard that others were asked for what it kept, filled that with all pictures
+    and the rest of the text, and the quick path brought it as it was: text after 15 s for .5."""
+    pushed, both = run(_pushed(quick)), run(_loads([quick, "satellite-50M"], died=1))
+    for one, two in zip(pushed[2:], both[2:], strict=True):
+        assert two.text <= 1.15 * one.text + 0.02
+        assert two.painted <= 1.1 * one.painted + 0.02
+        assert two.complete <= 1.4 * one.complete
 
 
 @pytest.mark.parametrize("other", ["384k", "satellite"])

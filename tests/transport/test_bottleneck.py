@@ -234,6 +234,21 @@ def test_a_path_that_comes_back_from_a_fade_is_asked_for_what_one_cell_shows() -
     assert windows[1] >= rate / 3 * delay
 
 
+def test_a_fade_is_seen_while_the_rate_is_searched_for_yet() -> None:
+    """It goes on for long where little is asked for, by what trains have shown. A path that carried
+    a twentieth was asked for twelve seconds ahead."""
+    control, rate, delay = BottleneckBased(segment=SIZE), 125_000.0, 0.6
+    for number in range(40):
+        now = float(number)
+        control.sent(SIZE, under_way=SIZE, now=now)
+        control.acknowledged(SIZE, sent_at=now, now=now + delay, limited=False)
+        control.carries(rate, trip=delay + SIZE / rate)
+    assert not control.found
+    assert control.allowance(RoundTrip())[0] >= rate * delay
+    control.carries(rate / 20, trip=delay + 20 * SIZE / rate)
+    assert control.allowance(RoundTrip())[0] <= rate / 20 * delay + 5 * SIZE
+
+
 def test_what_times_out_is_another_path() -> None:
     line = Bottleneck(200_000.0, 0.05, queue=40)
     line.run(5.0)

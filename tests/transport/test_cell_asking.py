@@ -208,6 +208,35 @@ def test_what_is_kept_no_more_since_a_path_has_faded_is_asked_for_again() -> Non
     assert {22, 23} <= set(asked(one, 2.0)[1])
 
 
+def test_what_was_kept_for_others_requests_than_the_newest_is_not_taken_for_kept() -> None:
+    """A word that a cut has held up: the sender has dropped that cell since, and sent what the
+    device has asked for anew. A page waited for it for good."""
+    one = engine(0.1, 0.1)
+    one.will_drop(0)
+    mine = asked(one, 0.0)[0]
+    one.doubt(0)
+    asked(one, 0.1)
+    one.trust(0)
+    one.close(1)
+    assert set(mine) <= set(asked(one, 0.2)[0])
+    one.kept(0, [ByteRange(0, 10_000)])
+    assert {ask.begin // 1_000 for ask in one.pipe(0).under_way()} >= set(mine)
+    one.dropped(0, one.lag(0).void, [ByteRange(0, 10_000)])
+    assert {ask.begin // 1_000 for ask in one.pipe(0).under_way()} >= set(mine)
+    one.kept(0, [ByteRange(0, 10_000)])
+    assert not {ask.begin // 1_000 for ask in one.pipe(0).under_way()} & set(mine)
+
+
+def test_what_is_dropped_and_nobody_else_was_asked_for_is_asked_for_again() -> None:
+    one = faded()
+    one.will_drop(0)
+    void = one.lag(0).void
+    assert {22, 23} <= {ask.begin // 1_000 for ask in one.pipe(0).under_way()}
+    one.dropped(0, void, [ByteRange(20_000, 24_000)])
+    assert not {22, 23} & {ask.begin // 1_000 for ask in one.pipe(0).under_way()}
+    assert {20, 21, 22, 23} <= set(asked(one, 2.0)[1])
+
+
 def test_what_must_be_asked_for_again_is_though_all_windows_stand() -> None:
     """Nothing more comes for what stands while all waits for the gap: a page waited for good."""
     one = engine(0.1, 0.1)

@@ -9,7 +9,7 @@ import pytest
 from transport.multipath.cell_sender import CellSender
 from transport.multipath.late_content import LateStream
 from transport.multipath.path_probe import PathProbe
-from transport.multipath.words import GivenWord, KeptWord, LagWord
+from transport.multipath.words import DroppedWord, GivenWord, KeptWord, LagWord
 from transport.rcp.pending import ByteRange
 from transport.rcp.segments import Block, DataSegment, Req
 from transport.stream.cell import decode
@@ -22,11 +22,11 @@ Said = DataSegment | KeptWord | GivenWord
 class Tickets:
     """A stream of cells, and what there is to put into them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, cells: int = 40) -> None:
         self.now = 5.0
         self.near: deque[bytes] = deque()
         self.far: deque[bytes] = deque()
-        self.stream = LateStream(capacity=40 * SIZE, size=SIZE, clock=lambda: self.now)
+        self.stream = LateStream(capacity=cells * SIZE, size=SIZE, clock=lambda: self.now)
         self.stream.ordered.write(bytes(SIZE))
         self.stream.part()
         self.stream.choose = self._choose
@@ -390,3 +390,32 @@ def test_what_is_kept_no_more_and_was_taken_for_sent_is_told() -> None:
     left = sender.lags(LagWord(0, SIZE, 0, 1))
     assert sender.kept == 0
     assert left == [KeptWord((ByteRange(4 * SIZE, 7 * SIZE),))]
+
+
+def test_what_a_path_drops_is_told_to_who_knows_the_word_and_what_it_keeps_anew() -> None:
+    """The receiver can't tell words of before from those of what it has asked for since."""
+    world = Tickets()
+    sender = CellSender(world.stream)
+    sender.may_drop = True
+    kept = KeptWord((ByteRange(SIZE, 3 * SIZE),))
+    assert shown(sender.received(pull(0, 1, 2), 0.0)) == [kept]
+    assert shown(sender.received(pull(4, 3), 0.0)) == [KeptWord(ranges(3))]
+    assert sender.voids(4) == [DroppedWord(4, (ByteRange(SIZE, 3 * SIZE),))]
+    assert sender.voids(4) == sender.lags(LagWord(0, 0, 0, 3)) == []
+    assert sender.give(0.1) == [KeptWord(ranges(3))]
+    assert sender.give(0.2) == []
+    world.near.append(b"x")
+    assert shown(sender.give(0.3)) == [GivenWord(ranges(3)), (3, b"x")]
+
+
+def test_a_path_that_others_have_left_is_given_no_more_than_its_queue_holds() -> None:
+    """Faster than it carries, so that a better one shows, and no longer than half a second's
+    worth."""
+    world = Tickets(cells=400)
+    sender = standing(world, 300, rate=50 * SIZE)
+    given, now = 0, 0.0
+    while now < 5.0:
+        given += filled(sender.give(now))
+        now += 0.01
+    assert given > 2.0 * 50 * 1.25
+    assert given <= 5.0 * 50 + 0.5 * 50 + 3

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.transport.test_cell_asking import asked, cell, engine
+from tests.transport.test_cell_asking import SETTINGS, asked, cell, engine
 from transport.r2cp.engine import R2cpEngine
-from transport.r2cp.late_cells import RANGES
+from transport.r2cp.late_cells import RANGES, overtaken
+from transport.r2cp.path import PipePath
 from transport.rcp.pending import ByteRange
+from transport.rcp.pipe_requests import PipeRequests
 from transport.rcp.segments import Req
+from transport.spp.congestion.bottleneck import BottleneckBased
 
 TRIP = 0.1
 
@@ -86,6 +89,69 @@ def test_who_answers_after_all_is_not_asked_twice_for_what_another_brings() -> N
     assert set(mine[0]) <= set(again)
     one.trust(0)
     assert not set(asked(one, 0.2).get(0, [])) & set(again)
+
+
+def test_no_more_of_what_is_owed_is_asked_for_at_once_than_the_other_path_has_room_for() -> None:
+    """It overflowed that one's queue, and all waited for its timeout. What has come meanwhile is
+    not asked for."""
+    one = engine(TRIP, TRIP, TRIP)
+    mine = asked(one, 0.0)
+    owed = {*mine[0], *mine[1]}
+    one.doubt(0)
+    one.doubt(1)
+    first = owed & set(asked(one, 0.1)[2])
+    assert 8 <= len(first) <= 11
+    came = min(owed - first)
+    one.received(1, cell(came, 0), 0.12)
+    rest = set[int]()
+    now = 0.2
+    for _ in range(4):
+        for place in [ask.begin // 1_000 for ask in one.pipe(2).under_way()]:
+            one.received(2, cell(place, 0, b"x" * 1_000), now)
+        rest |= owed & {place for places in asked(one, now).values() for place in places}
+        now += TRIP
+    assert rest == owed - first - {came}
+
+
+def path(rate: float, cells: range) -> PipePath:
+    """One that carries so much, is asked for these, and is a tenth of a second long."""
+    made = PipePath(PipeRequests(SETTINGS, BottleneckBased(segment=SETTINGS.packet)))
+    made.asking.begin(size=1_000, round_trip=TRIP)
+    made.train.rate = rate
+    made.pipe.carries(rate, 0.0)
+    made.asking.ask(
+        [ByteRange(1_000 * one, 1_000 * (one + 1)) for one in cells], pulled=True, now=0
+    )
+    return made
+
+
+def resting(rate: float) -> PipePath:
+    made = path(rate, range(0))
+    made.standing.add(0, 4_000, since=0.0)
+    return made
+
+
+def test_a_path_that_has_nothing_to_bring_brings_what_another_would_for_seconds() -> None:
+    """What was asked of that one since it has faded is not late by what is known of it."""
+    slow = path(4_000.0, range(100, 130))
+    found = [ask.begin // 1_000 for ask in overtaken(slow, resting(40_000.0))]
+    assert len(found) == 9, "a quarter of a second's worth: something urgent may turn up"
+    assert found[0] >= 104, "what comes within a second comes by its own"
+    assert found == list(range(found[0], found[0] + 9))
+    slow.copies.update(ask.number for ask in slow.pipe.asks())
+    assert overtaken(slow, resting(40_000.0)) == []
+
+
+@pytest.mark.parametrize(
+    "other", [path(40_000.0, range(1)), path(40_000.0, range(0)), resting(4e3)]
+)
+def test_a_path_that_is_busy_or_hardly_quicker_brings_nothing_of_anothers(other: PipePath) -> None:
+    assert overtaken(path(4_000.0, range(100, 112)), other) == []
+
+
+def test_what_takes_a_path_a_second_or_less_is_left_to_it() -> None:
+    """A satellite's own window does."""
+    assert overtaken(path(40_000.0, range(100, 130)), resting(4e6)) == []
 
 
 def test_no_request_names_more_ranges_than_it_has_places_for() -> None:

@@ -16,11 +16,15 @@ from tests.transport.test_multipath import QUICK, SLOW, run
 from transport.link.connection import Connection
 from transport.link.interface import LinkError
 from transport.multipath.words import (
+    DroppedWord,
     GivenWord,
     KeptWord,
     LagWord,
+    NumberWord,
     SegmentWord,
     StreamWord,
+    VoidWord,
+    Word,
     encode,
 )
 from transport.rcp.pending import ByteRange
@@ -287,11 +291,12 @@ def test_tcp_goes_on_where_paths_broke_and_paths_where_that_did() -> None:
         LagWord(0, 0, 0, 0),
         KeptWord((ByteRange(0, 1 << 23),)),
         GivenWord((ByteRange(0, 1 << 23),)),
+        DroppedWord(1, (ByteRange(0, 1 << 23),)),
+        NumberWord(0),
+        VoidWord(0, 1),
     ],
 )
-def test_a_remote_that_breaks_the_rules_loses_its_link(
-    word: StreamWord | LagWord | KeptWord | GivenWord,
-) -> None:
+def test_a_remote_that_breaks_the_rules_loses_its_link(word: Word) -> None:
     async def play() -> None:
         world = ApartWorld()
         await asyncio.sleep(1)
@@ -323,6 +328,8 @@ def test_noise_ends_the_link_or_changes_nothing(seed: int) -> None:
                 [
                     LagWord(far(), far(), far(), turn),
                     SegmentWord(chance.randbytes(20)),
+                    NumberWord(far()),
+                    VoidWord(chance.randrange(3), chance.randrange(2 * turn + 1)),
                 ]
             )
             if wire.near.open and chance.random() < 0.9:
@@ -331,7 +338,8 @@ def test_noise_ends_the_link_or_changes_nothing(seed: int) -> None:
                 wire.near.send_segment(encode_segment(pull))
                 wire.near.send(encode(word if chance.random() < 0.05 else LagWord(0, 0, 0, 0)))
             if wire.far.open:
-                wire.far.send(encode(chance.choice([KeptWord(ranges), GivenWord(ranges)])))
+                said = [KeptWord(ranges), GivenWord(ranges), DroppedWord(turn, ranges)]
+                wire.far.send(encode(chance.choice(said)))
                 data = (chance.randbytes(chance.randrange(1, 60)) + b"\1").ljust(size, b"\0")
                 cell = DataSegment(chance.randrange(3), begin, data, cell=True)
                 if chance.random() < 0.02:

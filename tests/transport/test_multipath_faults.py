@@ -9,7 +9,14 @@ import pytest
 
 from emulation.memory.memory_paths import MemoryPaths
 from tests.transport.test_multipath import QUICK, SLOW, noise, run
-from transport.multipath.words import KeptWord, LagWord, SegmentWord, StreamWord
+from transport.multipath.words import (
+    DroppedWord,
+    KeptWord,
+    LagWord,
+    SegmentWord,
+    StreamWord,
+    VoidWord,
+)
 from transport.multipath.words import encode as encode_word
 from transport.rcp.segments import Block, Limit, Req, encode
 from wire.errors import PeerError
@@ -45,6 +52,8 @@ def test_whatever_a_device_asks_for_the_remote_holds_no_more_than_its_buffer() -
         encode_word(SegmentWord(encode(Limit(0, 5)))),
         encode_word(StreamWord(1 << 40, b"x")),
         encode_word(KeptWord(())),
+        encode_word(DroppedWord(0, ())),
+        encode_word(VoidWord(0, 1))[:-1] + b"\xff",
         encode_word(LagWord(0, 0, 0, 0)) + b"\x04\x05\0\0\0\0\0",
     ],
 )

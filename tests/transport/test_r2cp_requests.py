@@ -147,3 +147,25 @@ def test_a_path_that_may_carry_less_than_a_segment_is_asked_for_nothing() -> Non
     asked = Asked()
     asked.paths[QUICK].left = SIZE // 2
     assert asked.ranges(QUICK) == []
+
+
+def owing(cells: int, *, kept: int = 0) -> list[int]:
+    """New cells that the quick path asks for, of 20 KB/s, where so many must be asked for again and
+    its window is taken; `kept`: as many stand with its sender already."""
+    asked = Asked()
+    asked.requests.apart = True
+    path = asked.paths[QUICK]
+    path.train.rate = 20.0 * SIZE
+    asked.stream.pending.take_new(100 * SIZE)
+    asked.stream.pending.put_back(0, cells * SIZE)
+    if kept:
+        path.standing.add(90 * SIZE, (90 + kept) * SIZE, since=0.0)
+    found = [one for turn in range(3) for one in begins(asked.ranges(QUICK, 1.0 + turn / 1_000))]
+    return [place for place in found if place >= 100]
+
+
+def test_new_cells_are_asked_for_beside_much_that_must_be_asked_for_again() -> None:
+    """These have their bytes, pictures' perhaps: text that had not gone yet waited for them all."""
+    assert owing(30) == [100, 101]
+    assert owing(19) == []
+    assert owing(30, kept=2) == []

@@ -13,7 +13,7 @@ from typing import Final
 
 from transport.multipath.late_content import LateStream
 from transport.multipath.path_probe import RESUMED, PathProbe
-from transport.multipath.words import GivenWord, KeptWord, LagWord
+from transport.multipath.words import DroppedWord, GivenWord, KeptWord, LagWord
 from transport.rcp.pending import ByteRange
 from transport.rcp.recent_blocks import RecentBlocks
 from transport.rcp.segments import MOST_SENT, DataSegment, Req
@@ -24,6 +24,9 @@ MOST_KEPT: Final = LARGEST // RcpSettings().size
 
 _FASTER: Final = 1.25
 """Times its rate that a path is given: else nobody would see that it carries more."""
+_QUEUE: Final = 0.5
+"""Seconds, at most, that what is given faster waits on its way: a path that others have left may
+stand for ten times what its queue holds."""
 _BURST: Final = 2
 """Cells that go at once after a pause."""
 _LATE: Final = 0.02
@@ -54,6 +57,8 @@ class CellSender:
     def __init__(self, stream: LateStream) -> None:
         self.probe = PathProbe(RESUMED)
         """The padding by which the path is known."""
+        self.may_drop = False
+        """The receiver knows DROPPED."""
         self.behind = 0
         """Bytes that other paths bring before what goes over this one is there."""
         self._rate = 0
@@ -67,6 +72,8 @@ class CellSender:
         """When more may go,"""
         self._free = float("-inf")
         """and when the path will have carried what has gone, of what was asked for before."""
+        self._all_free = float("-inf")
+        """The same of all that has gone, whatever was left to others for that."""
         self._paced = False
         """What goes was asked for before there was anything: a window of it would leave at once.
         What is asked for since comes as fast as the path brings, for so requests do."""
@@ -118,19 +125,27 @@ class CellSender:
         self.probe.asked(len(self._kept) - before, now)
         return [*said, *self.give(now)]
 
-    def lags(self, word: LagWord) -> list[KeptWord]:
-        """The receiver tells how its path does. What requests before a clock asked for, others were
-        asked for since, and is kept no more: what of it the receiver takes for sent."""
+    def lags(self, word: LagWord) -> list[KeptWord | DroppedWord]:
+        """The receiver tells how its path does, and as much as `voids` has."""
         self.behind, self._rate, self._others = word.behind, word.rate, word.others
         if self._rate:
             self.probe.known()
-        if word.void <= self._void:
+        return self.voids(word.void)
+
+    def voids(self, clock: int) -> list[KeptWord | DroppedWord]:
+        """What requests before that clock asked for, others were asked for since, and is kept no
+        more: what of it the receiver takes for sent. Of what is kept it is told anew, for it can't
+        tell earlier words of that from those of what is not."""
+        if clock <= self._void:
             return []
-        self._void = word.void
+        self._void = clock
         left = sorted(begin for begin, clock in self._asked.items() if clock < self._void)
         unsent = [begin for begin in left if begin in self._untold]
         for begin in left:
             self._forget(begin)
+        if self.may_drop:
+            self._untold.update(self._asked)
+            return [DroppedWord(self._void, _ranges(left, self._stream.size))]
         return [KeptWord(_ranges(unsent, self._stream.size))] if unsent else []
 
     def give(self, now: float) -> list[DataSegment | KeptWord | GivenWord]:
@@ -203,9 +218,10 @@ class CellSender:
             self._paced, self._late = True, 0.0
             return False
         if self._paced and self._rate:
-            took = self._stream.size / (self._rate * _FASTER)
-            self._at = max(self._at, now - max(self._late, _BURST * took)) + took
-            took *= _FASTER
+            took = self._stream.size / self._rate
+            self._all_free = max(self._all_free, now) + took
+            faster = _FASTER if self._all_free < now + _QUEUE else 1.0
+            self._at = max(self._at, now - max(self._late, _BURST * took / faster)) + took / faster
             self._free = min(max(self._free, now) + took, now + _BURST * took)
         return True
 

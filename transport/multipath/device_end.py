@@ -23,11 +23,14 @@ from transport.multipath.end import MultipathEnd
 from transport.multipath.uplink import UplinkSender
 from transport.multipath.words import (
     HEADER,
+    DroppedWord,
     GivenWord,
     KeptWord,
     LagWord,
+    NumberWord,
     SegmentWord,
     StreamWord,
+    VoidWord,
 )
 from transport.multipath.words import encode as encode_word
 from transport.r2cp.engine import R2cpEngine
@@ -49,7 +52,9 @@ _QUIET: Final = 0.2
 """Seconds of silence of a path, while others bring something, after which it is asked whether it is
 there; 60 bytes."""
 _SAID_TWICE: Final = 2
-"""Who says so keeps as much as we have places for (transport/multipath/remote_end.py)."""
+"""Who says so keeps as much as we have places for (transport/multipath/remote_end.py),"""
+_SAID_AGAIN: Final = 3
+"""and may be told of a path over another."""
 _OVERDUE: Final = 1.0
 """Seconds without any acknowledgement over the quickest of the paths that owe one."""
 
@@ -243,8 +248,13 @@ class DeviceEnd(MultipathEnd):
                         path.parted += not ranges
                         if path.parted == _SAID_TWICE:
                             self._engine.widen(LARGEST)
+                        if path.parted == _SAID_AGAIN and not ranges and path.link.open:
+                            path.link.send(encode_word(NumberWord(path.number)))
+                            self._engine.will_drop(path.number)
                     case GivenWord(ranges):
                         self._engine.given(path.number, ranges, now)
+                    case DroppedWord(clock, ranges):
+                        self._engine.dropped(path.number, clock, ranges)
                     case _:
                         raise PeerError("the remote pushes nothing")
         for segment, _ in path.link.segments():
@@ -331,7 +341,17 @@ class DeviceEnd(MultipathEnd):
         """How far each path lags behind others."""
         rests = all(self._engine.pipe(number).idle for number in self._paths)
         for path in self._paths.values():
-            path.tell(LagWord(*self._engine.lag(path.number)), rests=rests)
+            lag = LagWord(*self._engine.lag(path.number))
+            if lag.void != path.lag.void:
+                self._tell_others(path, lag.void)
+            path.tell(lag, rests=rests)
+
+    def _tell_others(self, path: DevicePath, void: int) -> None:
+        """What stood over it others are asked for: a path that is slow, or dead, says so late. Its
+        sender would fill cells for it, to be sent over the others as they are."""
+        for other in self._paths.values():
+            if other is not path and other.parted >= _SAID_AGAIN and other.link.open:
+                other.link.send(encode_word(VoidWord(path.number, void)))
 
     def _lose(self) -> None:
         """Paths that are over; with the last one nothing more crosses."""

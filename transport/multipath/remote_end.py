@@ -25,11 +25,14 @@ from transport.multipath.late_content import LateStream
 from transport.multipath.path_probe import PathProbe
 from transport.multipath.uplink import UplinkReceiver
 from transport.multipath.words import (
+    CellsWord,
     GivenWord,
     KeptWord,
     LagWord,
+    NumberWord,
     SegmentWord,
     StreamWord,
+    VoidWord,
     WordReader,
 )
 from transport.multipath.words import encode as encode_word
@@ -44,9 +47,9 @@ MOST_PATHS: Final = 8
 """Of one connection."""
 _BUFFER: Final = 2 * RcpSettings().buffer
 """Bytes that the device may lack at first: it has places for half of them."""
-PARTED: Final = (KeptWord(()), KeptWord(()))
+PARTED: Final = (KeptWord(()), KeptWord(()), KeptWord(()))
 """That the stream has lost its order; and once more, which older ends do not, that as much is kept
-of it as the device has places for."""
+of it as the device has places for; and a third time, that a path may be told of another."""
 _LITTLE: Final = 4 * RcpSettings().size
 """Bytes under way in order, at most, when that ends: they are asked for anew, and come twice."""
 _LARGEST_CHUNK: Final = 1 << 16
@@ -65,6 +68,8 @@ class _Path:
     cells: CellSender
     """and of what has none."""
     reader: WordReader = field(default_factory=WordReader)
+    number: int | None = None
+    """What the device calls it, if it has said so."""
 
 
 class RemoteEnd(MultipathEnd):
@@ -255,6 +260,12 @@ class RemoteEnd(MultipathEnd):
                     self._say(path, path.sender.keep(pull))
                 case LagWord():
                     self._say(path, path.cells.lags(word))
+                case NumberWord(number):
+                    path.number, path.cells.may_drop = number, True
+                case VoidWord(number, clock):
+                    for other in self._paths:
+                        if other.number == number:
+                            self._say(other, other.cells.voids(clock))
                 case _:
                     raise PeerError("the device keeps nothing")
 
@@ -295,14 +306,14 @@ class RemoteEnd(MultipathEnd):
         self._content.write(data)
         self._written.append((self._content.written, self._loop.time()))
 
-    def _say(self, path: _Path, said: Sequence[Segment | KeptWord | GivenWord]) -> None:
+    def _say(self, path: _Path, said: Sequence[Segment | CellsWord]) -> None:
         for one in said:
             if not path.link.open:
                 return
             if isinstance(one, DataSegment):
                 path.link.send_segment(encode(one))
                 continue
-            word = one if isinstance(one, KeptWord | GivenWord) else SegmentWord(encode(one))
+            word = one if isinstance(one, CellsWord) else SegmentWord(encode(one))
             try:
                 path.link.send(encode_word(word))
                 if isinstance(word, GivenWord):

@@ -5,11 +5,17 @@
     SEGMENT    a segment of RCP that must arrive: how much the sender has
     STREAM     offset, bytes of the stream that goes this way
     KEPT       ranges, each begin and length: cells that were asked for and stand; none: the stream
-               has lost its order, and said twice: as much is kept as the receiver has places for
+               has lost its order; said twice: as much is kept as the receiver has places for; a
+               third time: NUMBER and VOID are understood
     GIVEN      ranges: cells that stood and are sent
     LAG        bytes that other paths bring before what goes over this one now is there;
                bytes/second that this one brings, 0: not known; that those bring; clock of a
                request: what stands for earlier ones need not be kept
+    NUMBER     of this path
+    VOID       number of another path; clock of a request over that one, as LAG has it, which is
+               slow, or dead, and says so late, or never
+    DROPPED    that clock, and ranges: cells that stood for earlier requests and are kept no more;
+               KEPT said before is of these. Said to who has said NUMBER, and KEPT to others
 
 Words follow each other; a payload's borders say nothing.
 """
@@ -41,6 +47,9 @@ class WordKind(IntEnum):
     KEPT = 2
     GIVEN = 3
     LAG = 4
+    NUMBER = 5
+    VOID = 6
+    DROPPED = 7
 
 
 class SegmentWord(NamedTuple):
@@ -79,7 +88,35 @@ class LagWord(NamedTuple):
     """Others were asked for what requests before that one (by its clock) asked for."""
 
 
-Word = SegmentWord | StreamWord | KeptWord | GivenWord | LagWord
+class NumberWord(NamedTuple):
+    """What this path is called where others are told of it."""
+
+    number: int
+
+
+class VoidWord(NamedTuple):
+    """What another path was asked for by requests before that one, others are asked for."""
+
+    number: int
+    clock: int
+
+
+class DroppedWord(NamedTuple):
+    """Cells that requests before that one asked for and that are kept no more."""
+
+    clock: int
+    ranges: tuple[ByteRange, ...]
+
+
+CellsWord = KeptWord | GivenWord | DroppedWord
+Word = SegmentWord | StreamWord | CellsWord | LagWord | NumberWord | VoidWord
+
+
+_OF_NUMBERS: Final[dict[int, type[LagWord | NumberWord | VoidWord]]] = {
+    WordKind.LAG: LagWord,
+    WordKind.NUMBER: NumberWord,
+    WordKind.VOID: VoidWord,
+}
 
 
 def encode(word: Word) -> bytes:
@@ -94,13 +131,17 @@ def encode(word: Word) -> bytes:
             return _encode_ranges(WordKind.KEPT, ranges)
         case GivenWord(ranges):
             return _encode_ranges(WordKind.GIVEN, ranges)
-        case LagWord():
+        case DroppedWord(clock, ranges):
+            return _encode_ranges(WordKind.DROPPED, ranges, varint.encode(clock))
+        case LagWord() | NumberWord() | VoidWord():
+            kind = next(kind for kind, made in _OF_NUMBERS.items() if made is type(word))
             own = b"".join(map(varint.encode, word))
-            return bytes([WordKind.LAG]) + varint.encode(len(own)) + own
+            return bytes([kind]) + varint.encode(len(own)) + own
 
 
-def _encode_ranges(kind: WordKind, ranges: tuple[ByteRange, ...]) -> bytes:
+def _encode_ranges(kind: WordKind, ranges: tuple[ByteRange, ...], before: bytes = b"") -> bytes:
     own = b"".join(varint.encode(one.begin) + varint.encode(one.end - one.begin) for one in ranges)
+    own = before + own
     return bytes([kind]) + varint.encode(len(own)) + own
 
 
@@ -152,14 +193,17 @@ class WordReader:
         if kind in (WordKind.KEPT, WordKind.GIVEN):
             ranges = _decode_ranges(data[:end], begin)
             return KeptWord(ranges) if kind == WordKind.KEPT else GivenWord(ranges), end
-        if kind == WordKind.LAG:
-            behind, begin = varint.decode(data[:end], begin)
-            rate, begin = varint.decode(data[:end], begin)
-            others, begin = varint.decode(data[:end], begin)
-            void, begin = varint.decode(data[:end], begin)
+        if kind == WordKind.DROPPED:
+            clock, begin = varint.decode(data[:end], begin)
+            return DroppedWord(clock, _decode_ranges(data[:end], begin)), end
+        if (made := _OF_NUMBERS.get(kind)) is not None:
+            numbers = []
+            for _ in made._fields:
+                number, begin = varint.decode(data[:end], begin)
+                numbers.append(number)
             if begin != end:
                 raise PeerError("a word has bytes behind its end")
-            return LagWord(behind, rate, others, void), end
+            return made(*numbers), end
         offset, begin = varint.decode(data[:end], begin)
         if begin == end:
             raise PeerError("a word has no bytes of the stream")

@@ -52,6 +52,22 @@ def kept(path: PipePath, ranges: Iterable[ByteRange]) -> list[Ask]:
     return left
 
 
+def dropped(path: PipePath, clock: int, ranges: Iterable[ByteRange]) -> list[Ask]:
+    """Its sender keeps these no more, for which requests before that clock had asked. Returns those
+    that nobody else was asked for."""
+    left: list[Ask] = []
+    for begin, end in _cells(path, ranges):
+        one = path.pipe.find(begin)
+        if one is None or one.end != end or one.stood or one.clock >= clock:
+            continue  # what the path was asked for since
+        path.pipe.cancel(one)
+        if one.number in path.copies:
+            path.copies.discard(one.number)
+        else:
+            left.append(one)
+    return left
+
+
 def given(path: PipePath, ranges: Iterable[ByteRange], now: float) -> None:
     """They stood, and are under way."""
     for begin, end in _cells(path, ranges):

@@ -143,7 +143,8 @@ class R2cpEngine:
         self.part()
         path = self._path(number)
         self._trust(path)
-        self._stream.ask_again(cell_asking.kept(path, ranges))
+        if path.dropped is None or path.dropped >= path.void:
+            self._stream.ask_again(cell_asking.kept(path, ranges))
 
     def given(self, number: int, ranges: Iterable[ByteRange], now: float) -> None:
         """A path's sender kept these, and they are on their way."""
@@ -151,6 +152,18 @@ class R2cpEngine:
         path = self._path(number)
         self._trust(path)
         cell_asking.given(path, ranges, now)
+
+    def dropped(self, number: int, clock: int, ranges: Iterable[ByteRange]) -> None:
+        """A path's sender keeps these no more, for which requests before that clock had asked."""
+        path = self._path(number)
+        path.dropped = max(clock, path.dropped or 0)
+        self._trust(path)
+        self._stream.ask_again(cell_asking.dropped(path, clock, ranges))
+
+    def will_drop(self, number: int) -> None:
+        """A path's sender says, from now on, when it has dropped what stood for earlier requests:
+        what it says before that of what it keeps was of those, perhaps."""
+        self._path(number).dropped = self._path(number).void
 
     def delay(self, number: int) -> float:
         """Seconds until what is asked for over that path now is here. Raises LocalError."""
@@ -266,7 +279,8 @@ class R2cpEngine:
                 timeout = path.pipe.timeout
                 made += [(number, fin) for fin in path.goodbye.to_send(self.next, now, timeout)]
                 continue
-            made += [(number, request) for request in self._requests.made(number, path, now)]
+            requests = self._requests.made(number, path, now, owed=self._late.waiting)
+            made += [(number, request) for request in requests]
         longest = max((path.delay for _, path in self._paths.ready()), default=0.0)
         self._growth.look(now, full=bool(self.active), trip=longest)
         return made

@@ -43,8 +43,12 @@ class PipePath:
     """It has been silent for too long: others are asked for what it was, and for all else."""
     void: int = 0
     """Of a stream without order: others are asked for what requests before that clock asked for,"""
+    dropped: int | None = None
+    """The clock before which its sender keeps nothing; None: it does not say."""
     void_at: float = -inf
     """which were made by that time."""
+    fresh: list[int] = field(default_factory=list)
+    """Where cells begin that it was asked for beside what others owe."""
     copies: set[int] = field(default_factory=set)
     """Numbers of asks that only find out whether it lives: their bytes are others' as well."""
     left: int | None = None

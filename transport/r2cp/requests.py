@@ -20,6 +20,14 @@ from transport.rcp.segments import Block, Req
 _LEAST_PLACES: Final = 8
 """So much of the buffer, at least, may be one path's: 128 KB, a satellite of 1 Mbit/s takes 75."""
 
+_LONG: Final = 1.0
+"""Seconds that a path is taken by what must be asked for again, from which on new cells are among
+these:"""
+_NEW: Final = 2
+"""so many at least,"""
+_NEW_PART: Final = 4
+"""or this part of its window."""
+
 
 class R2cpRequests:
     """The requests of all pipes of one engine."""
@@ -41,8 +49,9 @@ class R2cpRequests:
         """All bytes before have arrived."""
         return self._stream.buffer.next
 
-    def made(self, number: int, path: PipePath, now: float) -> Iterator[Req]:
-        """The requests of one pipe: as many as its window, the buffer and the stream let go."""
+    def made(self, number: int, path: PipePath, now: float, *, owed: int = 0) -> Iterator[Req]:
+        """The requests of one pipe: as many as its window, the buffer and the stream let go.
+        `owed`: bytes that others owe, for which one is asked as it has room."""
         self.active.discard(number)
         if path.doubtful and self._paths.replaced(path):
             yield from self._copy(path, now)
@@ -50,6 +59,9 @@ class R2cpRequests:
         if self._paths.rests(path):
             path.asking.delayed = None
             return
+        owed += self._stream.pending.lacking
+        if self.apart and owed > _LONG * cell_asking.rate(path):
+            yield from self._beside_owed(path, now)
         while (request := self._request(number, path, now)) is not None:
             yield request
         path.asking.asked()
@@ -92,6 +104,28 @@ class R2cpRequests:
             path.asking.ask(wanted, pulled=True, now=now)
             path.copies.update(one.number for one in path.pipe.under_way())
             yield path.asking.say(blocks, now, deq=self._next, upto=self._next, pull=True)
+
+    def _beside_owed(self, path: PipePath, now: float) -> Iterator[Req]:
+        """Asks for some cells that nobody was asked for, though there are others to be asked for
+        again. These have their bytes, pictures' perhaps; text that has not gone yet needs new ones.
+        What stands or is under way of them is enough, so they cost nothing where there is none."""
+        size, pending = path.asking.size, self._stream.pending
+        path.fresh = [begin for begin in path.fresh if path.pipe.find(begin) is not None]
+        cells = max(_NEW, int(path.asking.window) // size // _NEW_PART)
+        lacking = cells - len(path.fresh) - path.standing.size // size
+        if 2 * lacking < cells or path.affords < lacking:
+            return
+        one = pending.take_beyond(pending.lacking, lacking * size, bound=self._last_place(size))
+        if one is not None:
+            path.fresh += range(one.begin, one.end, size)
+            blocks = path.asking.blocks((one,))
+            path.asking.ask((one,), pulled=True, now=now, kept=True)
+            yield path.asking.say(blocks, now, deq=self._next, upto=one.end, pull=True)
+
+    def _last_place(self, size: int) -> int:
+        """Where the last whole cell ends for which the buffer has a place."""
+        room = self._stream.buffer.read_upto + self._stream.buffer.capacity
+        return room - room % size
 
     def _throttled(self, path: PipePath) -> bool:
         """All that the senders have so far is here or under way; of this one nothing is. Who says
@@ -139,11 +173,9 @@ class R2cpRequests:
 
     def _take(self, number: int, path: PipePath, packets: int, now: float) -> list[ByteRange]:
         """Ranges for at most so many segments, behind those that others will bring sooner."""
-        buffer, size = self._stream.buffer, path.asking.size
+        size = path.asking.size
         skip = self._skip(number, path, now) if self._ranked and not self.apart else 0
-        room = buffer.read_upto + buffer.capacity
-        if self.apart:
-            room -= room % size  # none is asked for in part
+        room = self._last_place(size if self.apart else 1)
         bound = room
         if path.limit is not None:
             bound = min(bound, path.limit)

@@ -209,6 +209,7 @@ class BottleneckBased:
         if _WAITED * trip < self._least < float("inf"):
             self._least = trip
         held = rate * self._least
+        carried = max(self.rate, self._carries)
         if rate >= _SEVERAL * self.rate and self._before_fade >= rate and not self._search:
             # Seen by one cell: trips are those of the fade yet, and little is under way.
             self._before_fade, self._again_at = 0.0, self._now + AGAIN
@@ -225,9 +226,9 @@ class BottleneckBased:
             self._search = max(self._search, most)
             if self._search > _ENOUGH * most + self._more:
                 self._enough()
-        if rate < _FADED * self.rate and held < float("inf"):
+        if rate < _FADED * carried and held < float("inf"):
             # What came before tells nothing of it.
-            self._before_fade = max(self._before_fade, self.rate)
+            self._before_fade = max(self._before_fade, carried)
             self._rates.clear()
             self._rates.append(rate)
             self._enough()
