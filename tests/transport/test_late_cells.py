@@ -113,6 +113,16 @@ def test_no_more_of_what_is_owed_is_asked_for_at_once_than_the_other_path_has_ro
     assert rest == owed - first - {came}
 
 
+def test_a_path_whose_budget_is_spent_holds_up_nothing_that_is_owed() -> None:
+    one = engine(TRIP / 2, TRIP, 2 * TRIP)
+    mine = asked(one, 0.0)
+    one.bound(0, 0)
+    one.doubt(1)
+    again = asked(one, 0.1)
+    assert set(mine[1]) <= set(again[2])
+    assert 0 not in again
+
+
 def path(rate: float, cells: range) -> PipePath:
     """One that carries so much, is asked for these, and is a tenth of a second long."""
     made = PipePath(PipeRequests(SETTINGS, BottleneckBased(segment=SETTINGS.packet)))

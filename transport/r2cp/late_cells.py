@@ -60,7 +60,7 @@ class LateCells:
         due = _due(path)
         if due is None:
             return None
-        other = self._paths.quickest(but=path)
+        other = self._quickest(but=path)
         return due if other is not None and _room(other) else None
 
     def requests(self, now: float) -> Iterator[tuple[int, Req]]:
@@ -70,7 +70,7 @@ class LateCells:
         if self._owed:
             yield from self._ask_for_owed(now)
         for path in [path for _, path in self._paths.ready() if not path.doubtful]:
-            other = self._paths.quickest(but=path)
+            other = self._quickest(but=path)
             if other is None:
                 continue
             room = _room(other)
@@ -82,8 +82,12 @@ class LateCells:
             there = [ByteRange(one.begin, one.end) for one in asks]
             yield from self._ask(other, there, now)
 
+    def _quickest(self, but: PipePath | None = None) -> PipePath | None:
+        """The quickest other that may be asked for anything."""
+        return min(self._paths.asked(but=but), key=lambda path: path.delay, default=None)
+
     def _ask_for_owed(self, now: float) -> Iterator[tuple[int, Req]]:
-        other, here = self._paths.quickest(), self._stream.buffer
+        other, here = self._quickest(), self._stream.buffer
         if other is None:
             self._stream.ask_again(self._owed)
             self._owed.clear()

@@ -107,7 +107,7 @@ class PathTable(dict[int, PipePath]):
             path.spare and any(other.sure and not other.spare for _, other in self.ready())
         )
 
-    def asked(self, *, but: PipePath) -> list[PipePath]:
+    def asked(self, *, but: PipePath | None) -> list[PipePath]:
         """Lists the others that are asked for anything."""
         return [
             path
